@@ -5,7 +5,7 @@ mod probe;
 mod ranges;
 mod values;
 
-use Setting::{Bytes, Local, Svm};
+use Setting::{Memory, Svm};
 
 use super::prelude::*;
 
@@ -21,20 +21,26 @@ const ONE: Range<'static> = [&[], &[1], &[]];
 /// The numbers of which there is room in the results of a kernel.
 const MOST: usize = 256;
 
-/// Calls clSetKernelArg, and returns its code.
-///
-/// # Safety
-///
-/// The value is null or has as many bytes, and is as the argument wants it or must be refused.
-unsafe fn try_set(kernel: &Object, index: u32, size: usize, value: *const c_void) -> cl_int {
-    // SAFETY: the kernel is valid; the caller answers for the value.
-    unsafe { cl!(clSetKernelArg(kernel.raw(), index, size, value)) }
+/// Calls clSetKernelArg with bytes, or null where there are none, and returns its code.
+fn try_set(kernel: &Object, index: u32, size: usize, mut value: Vec<u8>) -> cl_int {
+    // SAFETY: the kernel is valid. The value is null or has as many bytes, which suit the argument, or the driver must
+    // refuse them.
+    let code = unsafe { cl!(clSetKernelArg(kernel.raw(), index, size, pointer(&value).cast())) };
+    // The caller may use the memory of a value again (5.9.2).
+    value.fill(0xee);
+    code
 }
 
-/// The value of an argument: its bytes, the size of local memory, or a pointer.
+/// Checks the type of the event of a launch.
+fn check_type(bench: &Bench, event: &Object, wanted: Named<cl_command_type>, call: &str) {
+    let found: u32 = Subject::Event(event.raw()).value(named!(CL_EVENT_COMMAND_TYPE));
+    let rule = format_args!("its event has the type {} (5.11)", wanted.name);
+    bench.check(found == wanted.value, call, rule, format_args!("{found:#x}"));
+}
+
+/// The value of an argument: its size and its bytes, which local memory lacks, or a pointer.
 enum Setting {
-    Bytes(Vec<u8>),
-    Local(usize),
+    Memory(usize, Vec<u8>),
     Svm(*mut c_void),
 }
 
@@ -70,27 +76,20 @@ impl<'a> Probe<'a> {
         kernel
     }
 
-    /// Sets these arguments to their values of a version. The caller may use the memory of a value again (5.9.2).
+    /// Sets these arguments to their values of a version.
     fn set(&self, kernel: &Object, which: impl IntoIterator<Item = usize>, version: usize) {
         for index in which {
             let Argument(name, _, settings) = &self.2[index];
-            let (n, mut memory) = (index as u32, Vec::new());
-            // SAFETY: the value is one of this argument.
-            let code = unsafe {
-                match &settings[version] {
-                    Bytes(bytes) => {
-                        memory.clone_from(bytes);
-                        try_set(kernel, n, bytes.len(), memory.as_ptr().cast())
-                    }
-                    Local(size) => try_set(kernel, n, *size, ptr::null()),
-                    Svm(pointer) => {
-                        let (raw, all) = (kernel.raw(), ptr::from_ref(pointer).cast());
-                        ok!(clSetKernelExecInfo(raw, CL_KERNEL_EXEC_INFO_SVM_PTRS, 8, all));
-                        cl!(clSetKernelArgSVMPointer(raw, n, *pointer))
-                    }
-                }
+            let (raw, n) = (kernel.raw(), index as u32);
+            let code = match &settings[version] {
+                Memory(size, bytes) => try_set(kernel, n, *size, bytes.clone()),
+                // SAFETY: kernel and pointer are valid.
+                Svm(pointer) => unsafe {
+                    let all = ptr::from_ref(pointer).cast();
+                    ok!(clSetKernelExecInfo(raw, CL_KERNEL_EXEC_INFO_SVM_PTRS, 8, all));
+                    cl!(clSetKernelArgSVMPointer(raw, n, *pointer))
+                },
             };
-            memory.fill(0xee);
             succeeds(&format!("clSetKernelArg(argument {index}, {name})"), code);
         }
     }

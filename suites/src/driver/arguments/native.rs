@@ -52,10 +52,7 @@ fn arguments_of_native_kernels_are_copied_and_handles_replaced(bench: Bench) {
     words.fill(0x5a);
     handles.fill(ptr::null_mut());
     places.fill(ptr::null());
-    let kind: u32 = Subject::Event(event.raw()).value(named!(CL_EVENT_COMMAND_TYPE));
-    let call = "clGetEventInfo(CL_EVENT_COMMAND_TYPE) after clEnqueueNativeKernel";
-    let (is_right, rule) = (kind == CL_COMMAND_NATIVE_KERNEL, "CL_COMMAND_NATIVE_KERNEL (5.11)");
-    bench.check(is_right, call, rule, format_args!("{kind:#x}"));
+    check_type(&bench, &event, named!(CL_COMMAND_NATIVE_KERNEL), "clEnqueueNativeKernel");
     gate.open();
     let found = bench.contents_of::<u8>(to.raw(), SIZE + BYTES);
     let is_own = |n: &usize| !HANDLES.contains(&(n / WORD));
@@ -84,14 +81,13 @@ fn an_argument_without_handles_is_copied(bench: Bench) {
     if !has_native_kernels(&bench) {
         skip!("the device lacks native kernels");
     }
-    let (gate, argument) = (Gate::closed(bench.context), 0x1020_3040);
-    let mut word = argument;
+    let (gate, mut word) = (Gate::closed(bench.context), 0x1020_3040);
     NOTED.store(0, Ordering::Relaxed);
     enqueue_native(bench.queue, note, &mut word, &[gate.raw()]);
     word = !word;
     gate.open();
     finish(bench.queue);
     let (found, call) = (NOTED.load(Ordering::Relaxed), "clEnqueueNativeKernel without handles");
-    let rule = format_args!("it gets the argument {argument:#x} of the time of the call (5.10)");
+    let rule = format_args!("it gets the argument {:#x} of the time of the call (5.10)", !word);
     bench.check(found == !word, call, rule, format_args!("{found:#x}"));
 }

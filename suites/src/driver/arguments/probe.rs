@@ -24,8 +24,8 @@ const SHARED: usize = 6;
 
 /// The kernel with arguments of all kinds that the device has.
 fn probe(bench: &Bench) -> Probe<'_> {
-    let word = |n: u32| Bytes(n.to_ne_bytes().into());
-    let handle = |object| Bytes((bench.keep(object) as usize).to_ne_bytes().into());
+    let word = |n: u32| Memory(4, n.to_ne_bytes().into());
+    let handle = |new| Memory(size_of::<usize>(), bench.keep(new).addr().to_ne_bytes().into());
     let buffer = |n: u32| handle(bench.buffer_of(&[n]));
     // An image of one colour.
     let image = |red: u32| {
@@ -60,8 +60,8 @@ fn probe(bench: &Bench) -> Probe<'_> {
         argument("global uint *from", "from ? *from : 0", [31, 32], &buffer),
         argument("constant uint *fixed", "fixed ? *fixed : 0", [41, 42], &buffer),
         argument("uint n", "n", counts, &word),
-        argument("local uchar *x", "in_x", counts, &|n| Local(n as usize)),
-        argument("local float4 *y", "in_y", counts, &|n| Local(16 * n as usize)),
+        argument("local uchar *x", "in_x", counts, &|n| Memory(n as usize, vec![])),
+        argument("local float4 *y", "in_y", counts, &|n| Memory(16 * n as usize, vec![])),
     ];
     if bench.has_svm() {
         all.push(argument("global uint *svm", "svm ? *svm : 0", [71, 72], &shared));
@@ -108,10 +108,8 @@ fn a_launch_keeps_the_arguments_of_its_enqueue(bench: Bench) {
 #[clmatrix_harness::test(requires(opencl = "2.1"))]
 fn a_clone_has_a_copy_of_the_arguments(bench: Bench) {
     let probe = probe(&bench);
-    let clone_of = |kernel: &Object| {
-        // SAFETY: the kernel is valid; the call creates a reference.
-        unsafe { created!(Kernel clCloneKernel(kernel.raw())) }
-    };
+    // SAFETY: the kernel is valid; the call creates a reference.
+    let clone_of = |kernel: &Object| unsafe { created!(Kernel clCloneKernel(kernel.raw())) };
     let (all, kernel) = (0..probe.2.len(), probe.kernel(0));
     let clone = clone_of(&kernel);
     probe.set(&kernel, all.clone(), 1);
@@ -174,25 +172,21 @@ fn an_unusual_value_is_taken_or_refused(bench: Bench, #[case] calls: Calls, #[ca
     let all: u64 = bench.value(named!(CL_DEVICE_LOCAL_MEM_SIZE));
     for &(index, size, given) in calls {
         let (kernel, buffer) = (probe.kernel(1), bench.keep(bench.buffer_of(&[1])));
-        let memory = [if given == "a buffer" { buffer } else { ptr::null_mut() }; 2];
-        let value = if given == "null" { ptr::null() } else { memory.as_ptr().cast() };
+        let handle = if given == "a buffer" { buffer.addr() } else { 0 };
+        let handles = vec![handle; if given == "null" { 0 } else { 2 }];
         // The local memory of a kernel with all arguments; some drivers count none.
         let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
         let used = of_kernel.value::<u64>(named!(CL_KERNEL_LOCAL_MEM_SIZE)).max(17 * 203);
         let most = all.saturating_sub(used + 1024).max(256) as usize;
         let (name, size) = (&probe.2[index].0, if size == 9999 { most } else { size });
         let (is_svm, n) = (given == SVM_NULL, index as u32);
-        // SAFETY: the value has as many bytes; the driver may refuse a null pointer to shared memory.
-        let found = unsafe {
-            if is_svm {
-                cl!(clSetKernelArgSVMPointer(kernel.raw(), n, ptr::null()))
-            } else {
-                try_set(&kernel, n, size, value)
-            }
-        };
-        let call = match is_svm {
-            true => format!("clSetKernelArgSVMPointer({index}: {name}, null) (5.9.2)"),
-            false => format!("clSetKernelArg({index}: {name}, {size} bytes, {given}) (5.9.2)"),
+        let (found, call) = if is_svm {
+            // SAFETY: the kernel is valid; the driver may refuse a null pointer.
+            let found = unsafe { cl!(clSetKernelArgSVMPointer(kernel.raw(), n, ptr::null())) };
+            (found, format!("clSetKernelArgSVMPointer({index}: {name}, null) (5.9.2)"))
+        } else {
+            let call = format!("clSetKernelArg({index}: {name}, {size} bytes, {given}) (5.9.2)");
+            (try_set(&kernel, n, size, bytemuck::cast_slice(&handles).to_vec()), call)
         };
         // OpenCL names no code for a null pointer to shared memory.
         let is_any = (is_svm || code == CL_INVALID_ARG_VALUE) && found != CL_SUCCESS;

@@ -33,13 +33,6 @@ kernel void see(global const ulong *sizes, uint dims, local ulong *items, global
 }
 ";
 
-/// Counts the work items.
-const COUNT: &str = "kernel void count(global uint *runs) { atomic_inc(runs); }";
-
-/// Does so in groups of one size.
-const OF_8: &str = "kernel __attribute__((reqd_work_group_size(4, 2, 1)))
-    void count(global uint *runs) { atomic_inc(runs); }";
-
 /// The numbers that `see` checks, by dimension; the last one is that of the opposite work item, behind a barrier.
 const NUMBERS: &str = "get_global_offset get_global_size get_local_size get_num_groups get_global_id \
     get_global_size%get_local_size get_work_dim:local_memory";
@@ -85,8 +78,7 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
     }
     let kernel = bench.new_kernel(&bench.build(SOURCE, options), "see");
     let most: usize = bench.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
-    // SAFETY: the value is null.
-    succeeds("clSetKernelArg", unsafe { try_set(&kernel, 2, 8 * most.min(1024), ptr::null()) });
+    succeeds("clSetKernelArg", try_set(&kernel, 2, 8 * most.min(1024), vec![]));
     let device = Subject::Device(bench.device).text(named!(CL_DEVICE_NAME));
     let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
     let most: usize = of_kernel.value(named!(CL_KERNEL_WORK_GROUP_SIZE));
@@ -94,8 +86,7 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
     for range in ranges {
         let [offset, size, local] = range;
         let count = size.iter().product();
-        let ends = offset.iter().zip(size).map(|(offset, size)| offset + size);
-        let is_far = bits == 32 && ends.max() >= Some(1 << 32);
+        let is_far = bits == 32 && offset.iter().any(|first| first >> 31 != 0);
         let is_long = device.contains("Simulator") && count > 60_000;
         if is_far || is_long || local.iter().product::<usize>() > most || exceeds(&bench, local) {
             continue;
@@ -122,30 +113,31 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
     }
 }
 
-/// Launches a kernel with ranges that break a rule, or with no work items. Without ranges, the group has more work items
-/// than the device allows, and no more in a dimension.
+/// Launches a kernel that counts its work items, with an attribute, with ranges that break a rule, or with no work items.
+/// Without ranges, the group has more work items than the device allows, and no more in a dimension.
 #[rstest]
-#[case::dimensions(COUNT, "there are 1 to 3",
+#[case::dimensions("", "there are 1 to 3",
     &[at(&[], &[], &[]), at(&[], &[1; 4], &[])], CL_INVALID_WORK_DIMENSION)]
-#[case::a_part_of_a_group(COUNT, "all groups of OpenCL C 1.2 have one size",
+#[case::a_part_of_a_group("", "all groups of OpenCL C 1.2 have one size",
     &[at(&[], &[10], &[4]), at(&[], &[12, 9], &[4, 2]), at(&[], &[2, 2, 5], &[1, 1, 3]),
     at(&[], &[3], &[4])], CL_INVALID_WORK_GROUP_SIZE)]
-#[case::required_groups(OF_8, "the kernel requires groups of 4, 2 and 1",
+#[case::required_groups("__attribute__((reqd_work_group_size(4, 2, 1)))",
+    "the kernel requires groups of 4, 2 and 1",
     &[at(&[], &[8, 8], &[2, 4]), at(&[], &[8, 8, 8], &[4, 2, 2])], CL_INVALID_WORK_GROUP_SIZE)]
-#[case::no_work_items(COUNT, "0 work items are allowed from OpenCL 2.1 on",
+#[case::no_work_items("", "0 work items are allowed from OpenCL 2.1 on",
     &[at(&[], &[0], &[]), at(&[], &[4, 0], &[]), at(&[5], &[4, 4, 0], &[])],
     CL_INVALID_GLOBAL_WORK_SIZE)]
-#[case::large_groups(COUNT, "the device has smaller groups", &[], CL_INVALID_WORK_GROUP_SIZE)]
+#[case::large_groups("", "the device has smaller groups", &[], CL_INVALID_WORK_GROUP_SIZE)]
 #[clmatrix_harness::test]
 fn ranges_that_break_a_rule_are_refused(
     bench: Bench,
-    #[case] source: &str,
+    #[case] attribute: &str,
     #[case] rule: &str,
     #[case] ranges: &[Range<'static>],
     #[case] code: cl_int,
 ) {
     let most: usize = bench.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
-    if source == OF_8 && most < 8 {
+    if !attribute.is_empty() && most < 8 {
         skip!("CL_DEVICE_MAX_WORK_GROUP_SIZE is below 8");
     }
     let sizes = Subject::Device(bench.device).list::<usize>(named!(CL_DEVICE_MAX_WORK_ITEM_SIZES));
@@ -155,7 +147,8 @@ fn ranges_that_break_a_rule_are_refused(
     let ranges = if ranges.is_empty() { &large[..] } else { ranges };
     let is_allowed = code == CL_INVALID_GLOBAL_WORK_SIZE && bench.is(2, 1);
     let code = if is_allowed { CL_SUCCESS } else { code };
-    let kernel = bench.new_kernel(&bench.build(source, OPTIONS), "count");
+    let source = format!("kernel {attribute} void count(global uint *n) {{ atomic_inc(n); }}");
+    let kernel = bench.new_kernel(&bench.build(&source, OPTIONS), "count");
     let runs = bench.buffer_of(&[0_u32]);
     set(kernel.raw(), 0, runs.raw());
     // A device may have more dimensions than 3.
@@ -176,17 +169,14 @@ fn a_launch_without_work_items_waits(bench: Bench) {
     for size in [&[0][..], &[3, 0], &[0, 1, 2]] {
         let gate = Gate::closed(bench.context);
         let event = launched(&kernel, queue, [&[], size, &[]], &[gate.raw()]);
+        let call = format!("clEnqueueNDRangeKernel(global_work_size {size:?})");
         before_opening(&bench, &gate, || {
-            let (found, call) = (status(event.raw()), "clEnqueueNDRangeKernel");
-            let call = format_args!("{call}(global_work_size {size:?}) behind a user event");
+            let (found, call) = (status(event.raw()), format!("{call} behind a user event"));
             let rule = "it ends after its wait list (5.10)";
             bench.check(found > CL_COMPLETE, call, rule, status_name(found));
         });
         wait_for(&event);
-        let found: u32 = Subject::Event(event.raw()).value(named!(CL_EVENT_COMMAND_TYPE));
-        let (call, is_right) = ("clEnqueueNDRangeKernel", found == CL_COMMAND_NDRANGE_KERNEL);
-        let rule = "its event has the type CL_COMMAND_NDRANGE_KERNEL (5.11)";
-        bench.check(is_right, call, rule, format_args!("{found:#x}"));
+        check_type(&bench, &event, Kind::Kernel.command_type(), &call);
     }
 }
 

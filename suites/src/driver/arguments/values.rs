@@ -2,18 +2,15 @@
 
 use super::*;
 
-/// A number within a value: an expression, which the kernel widens to 64 bits, an offset and a size.
-type Number = (String, usize, usize);
-
-/// An argument that is passed by value. The bytes are no zeros, and neither infinite nor denormal numbers
-/// at any offset.
-fn value(declaration: String, size: usize, numbers: Vec<Number>) -> Argument {
+/// An argument that is passed by value, with numbers: an expression, which the kernel widens to 64 bits, an offset and a
+/// size. The bytes are no zeros, and neither infinite nor denormal numbers at any offset.
+fn value(declaration: String, size: usize, numbers: Vec<(String, usize, usize)>) -> Argument {
     let byte = |n: usize| (0x40 + n * 37 % 0x38) as u8 | ((n * 5 / 3 % 2) as u8) << 7;
     let bytes: Vec<_> = (0..size).map(byte).collect();
     let wide = |n: u64, byte: &u8| n << 8 | u64::from(*byte);
     let wide = |at: usize, width: usize| bytes[at..at + width].iter().rev().fold(0, wide);
     let numbers = numbers.into_iter().map(|(number, at, width)| (number, vec![wide(at, width)]));
-    Argument(declaration, numbers.collect(), vec![Bytes(bytes)])
+    Argument(declaration, numbers.collect(), vec![Memory(size, bytes)])
 }
 
 /// A scalar type and its vectors.
@@ -47,12 +44,11 @@ fn kernels(bench: &Bench) -> Vec<Vec<Argument>> {
     }
     let extensions = Subject::Device(bench.device).text(named!(CL_DEVICE_EXTENSIONS));
     let has = |width| width == 4 || extensions.contains(&format!("cl_khr_fp{}", 8 * width));
-    let integers = [("uchar", 1), ("ushort", 2), ("uint", 4), ("ulong", 8)];
-    let integers = integers.into_iter().flat_map(|(ty, width)| vectors(ty, width, "@"));
-    let floats =
-        [("float", 4, "as_uint(@)"), ("double", 8, "as_ulong(@)"), ("half", 2, "as_ushort(@)")];
-    let floats = floats.into_iter().filter(|(_, width, _)| has(*width));
-    let floats = floats.flat_map(|(ty, width, bits)| vectors(ty, width, bits));
+    let all = [("uchar", 1), ("ushort", 2), ("uint", 4), ("ulong", 8)];
+    let integers = all.into_iter().flat_map(|(ty, width)| vectors(ty, width, "@"));
+    let floats = [("float", all[2]), ("double", all[3]), ("half", all[1])];
+    let floats = floats.into_iter().filter(|(_, (_, width))| has(*width));
+    let floats = floats.flat_map(|(ty, (bits, n))| vectors(ty, n, &format!("as_{bits}(@)")));
     let mut small = vec![
         structure("uchar x[3];", 3, "x[0]:0:1 x[2]:2:1"),
         structure("uchar a; uint b; uchar c; ulong d;", 24, "b:4:4 c:8:1 d:16:8"),
@@ -86,13 +82,11 @@ fn a_value_arrives_whole(bench: Bench, #[case] which: std::ops::Range<usize>) {
 #[clmatrix_harness::test]
 fn values_of_other_sizes_are_refused(bench: Bench, #[case] sizes: fn(usize) -> Vec<usize>) {
     let probe = Probe::build(&bench, "", kernels(&bench).swap_remove(0));
-    let (kernel, memory) = (bench.new_kernel(&probe.1, "probe"), [0x41_u8; 2 * 128]);
+    let kernel = bench.new_kernel(&probe.1, "probe");
     for (index, Argument(name, _, settings)) in (0..).zip(&probe.2) {
-        let Bytes(bytes) = &settings[0] else { unreachable!("all are values") };
-        let right = bytes.len();
+        let Memory(right, _) = settings[0] else { unreachable!("all are values") };
         for size in sizes(right).into_iter().filter(|size| *size > 0) {
-            // SAFETY: the memory has as many bytes.
-            let code = unsafe { try_set(&kernel, index, size, memory.as_ptr().cast()) };
+            let code = try_set(&kernel, index, size, vec![0x41; 2 * 128]);
             let call = format_args!("clSetKernelArg(argument {index}, {name}, {size} bytes)");
             let rule = format_args!("the type has {right} bytes (5.9.2)");
             bench.check_code(code, CL_INVALID_ARG_SIZE, call, rule);

@@ -1,7 +1,5 @@
 //! Destructor callbacks, and objects that keep others.
 
-use std::mem;
-
 use super::super::{bench::BYTES, callback::of_end};
 use super::*;
 
@@ -17,11 +15,6 @@ pub fn image_of_buffer(bench: &Bench, whole: cl_mem) -> Object {
     let image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
     let shape = cl_image_desc { image_type, image_width: 8, buffer: whole, ..no_image() };
     bench.image(0, BYTES, &shape, ptr::null_mut())
-}
-
-fn sampler(bench: &Bench, _: cl_mem) -> Object {
-    bench.requires(Kind::FillImage);
-    bench.sampler(false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST)
 }
 
 fn user_event(bench: &Bench, _: cl_mem) -> Object {
@@ -84,18 +77,17 @@ fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
     let call = "clReleaseMemObject of a sub-buffer or an image, and of its buffer";
     let end = Callback::of_memory(whole.raw(), call);
     let [first, part] = [(); 2].map(|()| create(&bench, whole.raw()));
-    let raw = part.raw();
-    let is_buffer = Subject::Memory(raw).value::<u32>(named!(CL_MEM_TYPE)) == CL_MEM_OBJECT_BUFFER;
     let rule = "the part takes a fill (5.2.1)";
-    if is_buffer {
-        check_fill(&bench, raw, FILL, call, rule);
+    let of: u32 = Subject::Memory(part.raw()).value(named!(CL_MEM_TYPE));
+    if of == CL_MEM_OBJECT_BUFFER {
+        check_fill(&bench, part.raw(), FILL, call, rule);
     }
     drop([first, whole]);
-    let found = if is_buffer { bench.contents_of::<u8>(raw, 4) } else { FILL.into() };
-    let kept = "the part has the bytes from before the release (5.2.1)";
-    bench.check(found == FILL, call, kept, format_args!("{found:x?}.."));
-    if is_buffer {
-        check_fill(&bench, raw, [1, 2, 3, 4], call, rule);
+    if of == CL_MEM_OBJECT_BUFFER {
+        let found = bench.contents_of::<u8>(part.raw(), 4);
+        let kept = "the part has the bytes from before the release (5.2.1)";
+        bench.check(found == FILL, call, kept, format_args!("{found:x?}.."));
+        check_fill(&bench, part.raw(), [1, 2, 3, 4], call, rule);
     }
     release_last(part, &[end], call, &bench);
 }
@@ -125,7 +117,10 @@ fn a_kernel_does_not_keep_its_arguments(bench: Bench) {
 #[case::queue(|bench: &Bench, _| bench.own_queue(bench.device, 0))]
 #[case::queue_of_a_kernel(queue_of_a_kernel)]
 #[case::user_event(user_event)]
-#[case::sampler(sampler)]
+#[case::sampler(|bench: &Bench, _| {
+    bench.requires(Kind::FillImage);
+    bench.sampler(false, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST)
+})]
 #[case::program(|bench: &Bench, _| bench.build("kernel void k() {}", ""))]
 #[clmatrix_harness::test(own_worker)]
 fn an_object_keeps_its_context(mut bench: Bench, #[case] create: Create) {
@@ -134,7 +129,7 @@ fn an_object_keeps_its_context(mut bench: Bench, #[case] create: Create) {
     let context = unsafe { created!(Context clCreateContext(none, 1, device, None, null)) };
     let raw = context.raw();
     // The bench creates objects in this context for now.
-    let own = mem::replace(&mut bench.context, raw);
+    let own = std::mem::replace(&mut bench.context, raw);
     bench.devices.truncate(1);
     let object = create(&bench, null);
     bench.context = own;
@@ -161,9 +156,8 @@ fn a_launch_keeps_its_program_and_sampler(bench: Bench) {
     let mut operands = bench.operands(&[Kind::FillImage]);
     Kind::FillImage.enqueue_without_event(&mut operands, Call::on(bench.queue));
     finish(bench.queue);
-    let program = bench.build(SOURCE, "");
-    let kernel = bench.new_kernel(&program, "edge");
-    program.release();
+    // The program is released at the end of this statement.
+    let kernel = bench.new_kernel(&bench.build(SOURCE, ""), "edge");
     let sampler = bench.sampler(false, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_NEAREST);
     let (to, queue) = (bench.buffer_of(&[0_u8; SIZE]), bench.new_queue(0));
     let hold = hold(&bench, queue);

@@ -75,26 +75,21 @@ fn check(bench: &Bench, settings: &[Setting], pairs: &[[Kind; 2]]) {
 }
 
 #[rstest]
-#[case::buffers(Needs::Nothing)]
-#[case::images(Needs::Images)]
-#[case::svm(Needs::Svm)]
+#[case::buffers(Kind::FillBuffer)]
+#[case::images(Kind::FillImage)]
+#[case::svm(Kind::SvmFill)]
 #[clmatrix_harness::test]
-fn a_wait_list_orders_two_sub_devices(bench: Bench, #[case] needs: Needs) {
-    let kinds: Vec<_> = bench.kinds().filter(|kind| kind.needs() == needs).collect();
-    if kinds.is_empty() {
-        skip!("the device lacks this class of memory: {needs:?}");
-    }
+fn a_wait_list_orders_two_sub_devices(bench: Bench, #[case] fill: Kind) {
+    bench.requires(fill);
     let ways = Subject::Device(bench.device).list::<isize>(named!(CL_DEVICE_PARTITION_PROPERTIES));
-    let partition = if ways.contains(&CL_DEVICE_PARTITION_BY_COUNTS) {
-        Partition::ByCounts(&[1, 1])
-    } else {
-        Partition::Equally((bench.value::<u32>(named!(CL_DEVICE_MAX_COMPUTE_UNITS)) / 2).max(1))
-    };
-    let device = bench.on_device.context.default_device();
-    let parts = parts(device, partition).expect("two sub-devices");
+    let half = (bench.value::<u32>(named!(CL_DEVICE_MAX_COMPUTE_UNITS)) / 2).max(1);
+    let by_counts = ways.contains(&CL_DEVICE_PARTITION_BY_COUNTS);
+    let partition = if by_counts { Partition::ByCounts(&[1, 1]) } else { Partition::Equally(half) };
+    let parts = parts(bench.on_device.device(), partition).expect("two sub-devices");
     let context = Context::new(&parts).expect("a context of two sub-devices");
     let queue = CommandQueue::new(&context).expect("a queue of a sub-device");
-    let pairs: Vec<_> = kinds.into_iter().flat_map(around).collect();
+    let kinds = bench.kinds().filter(|kind| kind.needs() == fill.needs());
+    let pairs: Vec<_> = kinds.flat_map(around).collect();
     check(&super::bench::bench(OnDevice { context, queue }), &[TWO_QUEUES], &pairs);
 }
 

@@ -1,7 +1,5 @@
 //! The reasons why a command waits for an earlier one.
 
-use Kind::{Barrier, FillBuffer};
-
 use super::*;
 
 pub const OUT_OF_ORDER: u64 = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
@@ -42,15 +40,15 @@ settings! {
         "with its event as number 8 of 17 in the wait list (3.2), on two in-order queues";
     WAIT_LIST: (1, OUT_OF_ORDER), None, [63, 1, 0], whole,
         "with its event as number 63 of 64 in the wait list (3.2), on an out-of-order queue";
-    BARRIER: (1, OUT_OF_ORDER), Some((Barrier, [0; 3])), [0; 3], whole,
+    BARRIER: (1, OUT_OF_ORDER), Some((Kind::Barrier, [0; 3])), [0; 3], whole,
         "with clEnqueueBarrierWithWaitList(no list) between (5.12), on an out-of-order queue";
-    BARRIER_AND_LIST: (1, OUT_OF_ORDER), Some((Barrier, [0; 3])), [1, 0, 0], whole,
+    BARRIER_AND_LIST: (1, OUT_OF_ORDER), Some((Kind::Barrier, [0; 3])), [1, 0, 0], whole,
         "with clEnqueueBarrierWithWaitList(no list) between (5.12), on an out-of-order queue, the \
          second one with an event that has ended in its wait list";
-    BARRIER_WITH_LIST: (2, OUT_OF_ORDER), Some((Barrier, [0, 1, 1])), [0; 3], whole,
+    BARRIER_WITH_LIST: (2, OUT_OF_ORDER), Some((Kind::Barrier, [0, 1, 1])), [0; 3], whole,
         "on another queue, with its event in the wait list of clEnqueueBarrierWithWaitList before \
          the second one (5.12), on an out-of-order queue";
-    CLOSING: (1, OUT_OF_ORDER), Some((FillBuffer, [0; 3])), [0; 3], whole,
+    CLOSING: (1, OUT_OF_ORDER), Some((Kind::FillBuffer, [0; 3])), [0; 3], whole,
         "with clEnqueueFillBuffer between, which does not wait, on an out-of-order queue (5.12)";
 }
 
@@ -63,19 +61,17 @@ impl Setting {
         let (bench, gate) = (stage.bench, [stage.gate.raw()]);
         let mut work = Work::new(bench, kinds, self.bytes);
         work.name += &format!(" {}", self.text);
-        let (count, properties) = self.queues;
-        let queue = bench.new_queue_on(bench.devices[bench.devices.len() - 1], properties);
-        let first_queue = if count == 2 { bench.new_queue(0) } else { queue };
+        let queue = bench.new_queue_on(bench.devices[bench.devices.len() - 1], self.queues.1);
+        let first_queue = if self.queues.0 == 2 { bench.new_queue(0) } else { queue };
         // Every second pair has the event where no other command needs it.
         let has_event = self.list != [0; 3] || self.between.is_some() || stage.held.len() % 2 == 1;
         work.name += if has_event { "" } else { ", the first one without an event" };
         let first = work.enqueue(0, Call::on(first_queue).after(&gate), has_event);
         let events = [stage.ended.raw(), first, stage.ended.raw()];
-        let list_of = |list: List| [0, 1, 2].map(|n| vec![events[n]; list[n]]).concat();
-        if let Some((kind, list)) = self.between {
-            let (list, mut operands) = (list_of(list), bench.operands(&[]));
-            kind.enqueue_without_event(&mut operands, Call::on(queue).after(&list));
+        let list = |n: List| [0, 1, 2].map(|i| vec![events[i]; n[i]]).concat();
+        if let Some((kind, n)) = self.between {
+            kind.enqueue_without_event(&mut bench.operands(&[]), Call::on(queue).after(&list(n)));
         }
-        (work, queue, list_of(self.list))
+        (work, queue, list(self.list))
     }
 }

@@ -1,6 +1,5 @@
 //! Commands that a closed gate holds.
 
-use std::sync::mpsc;
 use std::time::Instant;
 
 use super::*;
@@ -24,7 +23,7 @@ pub fn before_opening(bench: &Bench, gate: &Gate, checks: impl FnOnce()) {
 /// Makes a call while another thread opens the gate at this time, unless the call has returned. Returns whether the gate
 /// was open when the call returned.
 pub fn meanwhile(gate: &Gate, at: Duration, call: impl FnOnce()) -> bool {
-    let (returned, waits) = mpsc::channel();
+    let (returned, waits) = std::sync::mpsc::channel();
     // A call that panics drops the sender, and the thread opens the gate at once.
     thread::scope(move |scope| {
         scope.spawn(move || waits.recv_timeout(at).is_err().then(|| gate.open()));
@@ -55,9 +54,7 @@ impl<'a> Stage<'a> {
     /// order and leave the right bytes.
     pub fn play(mut self) {
         before_opening(self.bench, &self.gate, || {
-            for work in &mut self.held {
-                work.check_statuses(CL_SUBMITTED..=CL_QUEUED, "while a user event holds all");
-            }
+            check_all(&mut self.held, CL_SUBMITTED..=CL_QUEUED, "while a user event holds all");
         });
         self.end();
     }
@@ -67,19 +64,15 @@ impl<'a> Stage<'a> {
     pub fn end_by(mut self, name: &str, rule: &str, call: impl FnOnce(&mut Vec<Work<'a>>)) {
         let was_open = meanwhile(&self.gate, A_MOMENT, || call(&mut self.held));
         self.bench.check(was_open, name, rule, "it returned while a user event held a command");
-        for work in &mut self.held {
-            work.check_statuses(CL_COMPLETE..=CL_COMPLETE, "when the call has returned");
-        }
+        check_all(&mut self.held, CL_COMPLETE..=CL_COMPLETE, "when the call has returned");
         self.end();
     }
 
     /// Opens the gate, and checks that the commands end and leave the right bytes.
     fn end(mut self) {
-        let start = Instant::now();
+        let end = Instant::now() + Duration::from_secs(20);
         self.gate.open();
-        let left = |work: &mut Work<'_>| !work.check_statuses(CL_COMPLETE..=CL_QUEUED, "then");
-        // The maximum asks for the statuses of all.
-        while self.held.iter_mut().map(left).max() == Some(true) && start.elapsed().as_secs() < 20 {
+        while !check_all(&mut self.held, CL_COMPLETE..=CL_QUEUED, "then") && Instant::now() < end {
             thread::sleep(Duration::from_micros(100));
         }
         if self.held.iter().any(|work| work.events.is_empty()) {
@@ -92,7 +85,7 @@ impl<'a> Stage<'a> {
                 work.events.iter().for_each(wait_for);
                 work.check();
                 // A command that has ended keeps its status.
-                left(work);
+                work.check_statuses(CL_COMPLETE..=CL_QUEUED, "then");
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::{array, mem};
 
 use super::*;
 use crate::support::pattern::same;
@@ -72,14 +71,12 @@ impl<'a> Work<'a> {
     /// Writes the bytes before the commands, and begins maps.
     fn prepare(&mut self) {
         for (index, place) in self.expected.keys().enumerate() {
-            self.transfer(*place, array::from_fn(|n| (index * 29 + 7) as u8 ^ n as u8), true);
+            self.transfer(*place, std::array::from_fn(|n| (index * 29 + 7) as u8 ^ n as u8), true);
         }
         for (kind, operands) in &mut self.steps {
             kind.prepare(operands, self.bench.queue);
             if kind.map().is_some() {
-                let (host, map) = (operands.host[0].cast::<u8>(), operands.mapped.cast());
-                // SAFETY: the map has ended; both have the bytes.
-                unsafe { ptr::copy_nonoverlapping(host, map, row(*kind, self.bytes)) };
+                copy_start(*kind, self.bytes, operands.host[0], operands.mapped);
             }
         }
     }
@@ -105,9 +102,7 @@ impl<'a> Work<'a> {
     fn contents(&mut self) -> BTreeMap<Place, [u8; SIZE]> {
         for (kind, operands) in &mut self.steps {
             if kind.unmap().is_some() {
-                let (map, host) = (operands.mapped.cast::<u8>(), operands.host[0].cast());
-                // SAFETY: the map has ended; both have the bytes. No command writes to this host memory.
-                unsafe { ptr::copy_nonoverlapping(map, host, row(*kind, self.bytes)) };
+                copy_start(*kind, self.bytes, operands.mapped, operands.host[0]);
             }
             kind.finish(operands, self.bench.queue);
         }
@@ -140,7 +135,7 @@ impl<'a> Work<'a> {
     /// command has not ended before the first one. Returns whether all have ended.
     pub fn check_statuses(&mut self, range: RangeInclusive<cl_int>, when: &str) -> bool {
         let found: Vec<_> = self.events.iter().rev().map(|event| status(event.raw())).collect();
-        let seen = mem::replace(&mut self.seen, found.clone());
+        let seen = std::mem::replace(&mut self.seen, found.clone());
         if found != seen {
             let names = |of: &[cl_int]| -> Vec<_> { of.iter().map(|n| status_name(*n)).collect() };
             let (names, earlier) = (names(&found).join(" behind "), names(&seen).join(" behind "));
@@ -155,9 +150,17 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The bytes of a map at its start that the host changes and looks at: at most a row of an image, since there may be
-/// gaps between rows.
-fn row(kind: Kind, bytes: Bytes) -> usize {
+/// Checks the new statuses of all commands. Returns whether all have ended.
+pub fn check_all(all: &mut [Work<'_>], range: RangeInclusive<cl_int>, when: &str) -> bool {
+    // The minimum asks for the statuses of all.
+    all.iter_mut().map(|work| work.check_statuses(range.clone(), when)).min() != Some(false)
+}
+
+/// Copies the bytes at the start of a map, from it or to it: at most a row of an image, since there may be gaps between
+/// rows.
+fn copy_start(kind: Kind, bytes: Bytes, from: *mut c_void, to: *mut c_void) {
     let of_pixel = if kind.needs() == Needs::Images { FILL.len() } else { 1 };
-    (bytes(kind).region[0] * of_pixel).min(SHAPE[0] * FILL.len())
+    let size = (bytes(kind).region[0] * of_pixel).min(SHAPE[0] * FILL.len());
+    // SAFETY: the map has ended; both have the bytes, which no command uses now.
+    unsafe { ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast(), size) };
 }
