@@ -26,7 +26,12 @@ const SHARED: usize = 6;
 fn probe(bench: &Bench) -> Probe<'_> {
     let word = |n: u32| Memory(4, n.to_ne_bytes().into());
     let handle = |new| Memory(size_of::<usize>(), bench.keep(new).addr().to_ne_bytes().into());
-    let buffer = |n: u32| handle(bench.buffer_of(&[n]));
+    // The kernel only reads them.
+    let buffer = |n: u32| {
+        let access = if n.is_multiple_of(2) { CL_MEM_READ_ONLY } else { CL_MEM_READ_WRITE };
+        let from = ptr::from_ref(&n).cast_mut().cast();
+        handle(bench.buffer(access | CL_MEM_COPY_HOST_PTR, 4, from))
+    };
     // An image of one colour.
     let image = |red: u32| {
         let (image, pixel) = (bench.new_image(CL_MEM_READ_WRITE), [red, 99, 0, 0]);

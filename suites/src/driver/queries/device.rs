@@ -133,15 +133,18 @@ fn extensions_have_versions(bench: Bench, #[values(false, true)] of_platform: bo
 
 #[clmatrix_harness::test]
 fn a_device_is_one_of_its_platform(bench: Bench) {
-    let (platform, mut all, null) = (bench.platform(), [ptr::null_mut(); 256], ptr::null_mut());
-    if !platform.is_null() {
-        // SAFETY: the driver has named the platform for its device; the list has as many places.
-        unsafe { ok!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 256, all.as_mut_ptr(), null)) };
-    }
-    let holds = all.contains(&bench.device);
+    let (platform, own) = (bench.platform(), bench.value::<u64>(named!(CL_DEVICE_TYPE)));
     let asked = Asked(&bench, Subject::Device(bench.device), "the device");
-    let rule = format!("a platform that is not null and has the device {:p}", bench.device);
-    asked.expect(holds, named!(CL_DEVICE_PLATFORM), rule, format_args!("{platform:p}"));
+    for types in [CL_DEVICE_TYPE_ALL, own, own | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU] {
+        let (mut all, null) = ([ptr::null_mut(); 256], ptr::null_mut());
+        if !platform.is_null() {
+            // SAFETY: the driver has named the platform for its device; the list has as many places.
+            unsafe { ok!(clGetDeviceIDs(platform, types, 256, all.as_mut_ptr(), null)) };
+        }
+        let (holds, device) = (all.contains(&bench.device), bench.device);
+        let rule = format!("its devices of the types {types:#x} include the device {device:p}");
+        asked.expect(holds, named!(CL_DEVICE_PLATFORM), rule, format_args!("{platform:p}"));
+    }
 }
 
 #[clmatrix_harness::test]

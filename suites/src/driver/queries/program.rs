@@ -77,9 +77,10 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
             }
             Load(_) => {
                 let binary = binary(&Asked(bench, Subject::Program(raw), "a program"));
-                let (length, bytes, mut status) = (binary.len(), binary.as_ptr(), 0);
+                let (length, bytes, mut status) = (binary.len(), binary.as_ptr(), UNWRITTEN);
                 last.0 = created!(Program clCreateProgramWithBinary(
                     context, 1, device, &raw const length, &raw const bytes, &raw mut status));
+                succeeds("clCreateProgramWithBinary(binary_status)", status);
                 last.2 = named!(CL_BUILD_NONE);
             }
         }
