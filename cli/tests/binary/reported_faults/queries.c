@@ -97,3 +97,12 @@ cl_int clGetProgramInfo(cl_program program, QUERY) {
     }
     return code;
 }
+
+/* Intel's GPU driver on OS X had a parent for a device that is no part of another, here the device itself.
+   https://github.com/boostorg/compute/issues/333 */
+cl_int clGetDeviceInfo(cl_device_id device, QUERY) {
+    cl_int code = REAL(clGetDeviceInfo)(device, name, size, value, needed);
+    if (fault("queries: parent of a root device") && name == CL_DEVICE_PARENT_DEVICE && !code && value && !*(cl_device_id *)value)
+        *(cl_device_id *)value = device;
+    return code;
+}

@@ -181,7 +181,7 @@ fn the_end_of_a_build_is_notified(bench: Bench, #[case] options: &CStr, #[case] 
     let program = create(&bench);
     let second = Object::retained(Class::Program, program.raw());
     let (raw, device, options) = (second.raw(), &raw const bench.device, options.as_ptr());
-    let call = format!("clBuildProgram(pfn_notify), which asks for its status, {}", end.name);
+    let call = format!("clBuildProgram(pfn_notify, which asks for the status {})", end.name);
     let callback = Callback::new(call, "5.8.4", &[raw as usize, end.value as usize]);
     // SAFETY: the program and the device are valid, and the callback makes no call that blocks.
     _ = unsafe { cl!(clBuildProgram(raw, 1, device, options, Some(ask_status), callback.data())) };

@@ -64,6 +64,12 @@ static const char *last_kernels_name(void) {
     return !strcmp(tight, wide) ? RIGHT : "CL_PROGRAM_KERNEL_NAMES has other names where the space is as large as needed";
 }
 
+static const char *parent_of_a_root_device(void) {
+    cl_device_id found;
+    OK(clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof found, &found, NULL));
+    return found == NULL ? RIGHT : "CL_DEVICE_PARENT_DEVICE of a device that is no part of another is not null";
+}
+
 const check queries[] = {
     {"queries: buffer of an image", buffer_of_an_image},
     {"queries: offset asked again", offset_asked_again},
@@ -72,5 +78,6 @@ const check queries[] = {
     {"queries: local memory of arguments", local_memory_of_arguments},
     {"queries: attributes of a kernel", attributes_of_a_kernel},
     {"queries: last kernel's name", last_kernels_name},
+    {"queries: parent of a root device", parent_of_a_root_device},
     {0},
 };
