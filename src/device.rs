@@ -91,8 +91,9 @@ impl Device {
     pub unsafe fn retain_raw(raw: cl_device_id) -> Result<Self> {
         let parent = cl::get_device_info(raw, cl::CL_DEVICE_PARENT_DEVICE).map(isize::from);
         let parent = parent.unwrap_or_default() as cl_device_id;
-        // The driver of another device may lack the function, and one that is wrong may name the device itself.
+        // The driver of another device may lack the function.
         // quirk: LOADER-2
+        // quirk: INTEL-10
         if parent.is_null() || parent == raw {
             return Ok(Self { raw, part: None });
         }

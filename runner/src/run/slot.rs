@@ -222,8 +222,8 @@ impl<'r, 'a> Slot<'r, 'a> {
         self.device_run.without_process(position, Outcome::NotRun { reason })
     }
 
-    /// Runs a test, which is repeated after a pause, and records the loss of its worker. A repeat that cannot begin is not
-    /// an attempt.
+    /// Runs a test, or repeats it after a pause, and records the loss of its worker. A repeat that cannot begin is not an
+    /// attempt.
     fn attempt(&mut self, course: &mut Course, turn: &Turn<'_>, pause: Duration) {
         let (device_run, position) = (self.device_run, course.position);
         let is_repeat = !course.tried.is_empty();

@@ -84,7 +84,7 @@ fn an_argument_without_handles_is_copied(bench: Bench) {
     let (gate, mut word) = (Gate::closed(bench.context), 0x1020_3040);
     NOTED.store(0, Ordering::Relaxed);
     enqueue_native(bench.queue, note, &mut word, &[gate.raw()]);
-    let passed = std::mem::take(&mut word);
+    let passed = std::mem::replace(&mut word, u64::MAX);
     gate.open();
     finish(bench.queue);
     let (found, call) = (NOTED.load(Ordering::Relaxed), "clEnqueueNativeKernel without handles");

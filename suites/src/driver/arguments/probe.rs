@@ -26,11 +26,11 @@ const SHARED: usize = 6;
 fn probe(bench: &Bench) -> Probe<'_> {
     let word = |n: u32| Memory(4, n.to_ne_bytes().into());
     let handle = |new| Memory(size_of::<usize>(), bench.keep(new).addr().to_ne_bytes().into());
-    // The kernel only reads them.
-    let buffer = |n: u32| {
-        let access = if n.is_multiple_of(2) { CL_MEM_READ_ONLY } else { CL_MEM_READ_WRITE };
-        let from = ptr::from_ref(&n).cast_mut().cast();
-        handle(bench.buffer(access | CL_MEM_COPY_HOST_PTR, 4, from))
+    let buffer = |n: u32| handle(bench.buffer_of(&[n]));
+    // Its pointer in the kernel may be one that is not const.
+    let read_only = |n: u32| {
+        let (flags, from) = (CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, ptr::from_ref(&n));
+        handle(bench.buffer(flags, 4, from.cast_mut().cast()))
     };
     // An image of one colour.
     let image = |red: u32| {
@@ -62,7 +62,7 @@ fn probe(bench: &Bench) -> Probe<'_> {
     let counts = if local < 4096 { [11, 23] } else { [11, 203] };
     let mut all = vec![
         argument("uint value", "value", [21, 22], &word),
-        argument("global uint *from", "from ? *from : 0", [31, 32], &buffer),
+        argument("global uint *from", "from ? *from : 0", [31, 32], &read_only),
         argument("constant uint *fixed", "fixed ? *fixed : 0", [41, 42], &buffer),
         argument("uint n", "n", counts, &word),
         argument("local uchar *x", "in_x", counts, &|n| Memory(n as usize, vec![])),

@@ -16,7 +16,7 @@ use crate::plain_calls::arguments::Arguments;
 use crate::support::pattern::same;
 use format::{COMPONENTS, ChannelClass, Format};
 
-/// The types of images. The rows of a wide one are longer than what devices move at once.
+/// The types of images. The rows of a wide one have more than 64 pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     OneD,
@@ -197,7 +197,7 @@ impl<'a> Kind<'a> {
         all.flat_map(|(i, c)| code(i, c).to_le_bytes()[..self.format.bytes].to_vec()).collect()
     }
 
-    /// Pixels of a whole image, all of whose bytes differ.
+    /// Pixels of a whole image, whose neighbouring bytes differ.
     fn pattern(self, seed: usize) -> Vec<u8> {
         let bytes = self.shape(self.of_type.whole()).iter().product();
         (0..bytes).map(|i: usize| ((i + seed) * 73 % 251) as u8).collect()

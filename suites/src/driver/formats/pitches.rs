@@ -87,6 +87,7 @@ fn check_map(call: &str, image: &Image<'_>, flags: Named<u64>, region: Region) {
     (map.flags, map.blocking) = (flags.value, (region.origin == [0; 3]).into());
     map.mapped_pitches = [Some(7); 2];
     succeeds("clEnqueueMapImage", map.call(ptr::null_mut()));
+    // The call returns them, also if the map has not ended.
     let (pointer, [row, slice]) = (map.mapped, map.mapped_pitches.map(Option::unwrap_or_default));
     assert!(!pointer.is_null(), "clEnqueueMapImage returned null and CL_SUCCESS");
     finish(bench.queue);

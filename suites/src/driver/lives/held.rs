@@ -40,11 +40,12 @@ fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
     let queue = bench.own_queue(bench.device, 0);
     let call = format!("clReleaseMemObject while {} waits, without and with an event", work.name);
     work.name += ", its queue and objects released before it runs";
-    let [from, to] = objects(kind, work.steps[0].1);
+    let operands = work.steps[0].1;
+    let [from, to] = objects(kind, operands);
     let [watched, kept] = if of_target { [to, None] } else { [from, to] };
     let _kept = kept.map(|object| Object::retained(Class::Memory, object));
-    // The bytes of other buffers and images are gone at the end.
-    work.expected.retain(|(class, raw), _| Some(*raw) == kept || ![1, 2].contains(class));
+    let all = [operands.buffers, operands.images].concat();
+    work.expected.retain(|(_, raw), _| Some(*raw) == kept || !all.contains(raw));
     let end = watched.map(|object| Callback::of_memory(object, call));
     let hold = hold(bench, queue.raw());
     if kind.map().or(kind.unmap()).is_none() {

@@ -5,9 +5,10 @@ use std::{array, collections::BTreeSet, ffi::CStr};
 use super::*;
 use crate::driver::callback::of_event;
 
-/// Two kernels, which do not compile with `-DBROKEN`, and need a header with [`WITH_HEADER`].
+/// Two kernels, which do not compile with `-DBROKEN`, and with `-DHEADERS` only if each header has its name.
 static STRINGS: [&CStr; 3] = [
-    c"#ifdef BROKEN\n#error broken\n#endif\n#ifdef D\n#include \"empty.h\"\n#endif\n",
+    c"#ifdef BROKEN\n#error broken\n#endif\n\
+      #ifdef HEADERS\n#include \"one.h\"\n#include \"two.h\"\n#if LAST != 2\n#error headers\n#endif\n#endif\n",
     c"kernel void second(global int *to) { to[0] = 2; }\n",
     c"kernel void first(global int *to) { to[0] = 1; }\n",
 ];
@@ -41,9 +42,15 @@ use Step::{Build, Compile, Link, Load};
 const NONE: Query = named!(CL_PROGRAM_BINARY_TYPE_NONE);
 const EXECUTABLE: Query = named!(CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
 
+/// The headers, by their names.
+const HEADERS: [[&CStr; 2]; 2] =
+    [[c"one.h", c"#define LAST 1\n"], [c"two.h", c"#undef LAST\n#define LAST 2\n"]];
+
+/// The options of a compilation with headers.
+const WITH_HEADERS: &CStr = c"-DHEADERS";
+
 /// The options with which a build fails: of a source with an error, and those that no compiler has.
 const BROKEN: &CStr = c"-DBROKEN -DA=1";
-const WITH_HEADER: &CStr = c"-DD=4";
 const REFUSED: &CStr = c"-no-such-option";
 
 /// Takes a step, and returns the program with the answers that it has then.
@@ -52,7 +59,8 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
     let (raw, context, null) = (program.raw(), bench.context, ptr::null_mut());
     let (device, given) = (&raw const bench.device, options.as_ptr());
     let mut last = Last(program, options, named!(CL_BUILD_SUCCESS), EXECUTABLE);
-    // SAFETY: the program and the device are valid, the driver must refuse other options, and the binary is its own.
+    // SAFETY: the program, the device and the headers are valid, the driver must refuse unknown options, and the binary is
+    // that of the driver.
     unsafe {
         match step {
             Build(_) if options == BROKEN || options == REFUSED => {
@@ -61,10 +69,12 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
             }
             Build(_) => ok!(clBuildProgram(raw, 1, device, given, None, null)),
             Compile(_) => {
-                let header = create_of(bench, [c"\n"]);
-                let (headers, names) = ([header.raw()], [c"empty.h".as_ptr()]);
-                let n = usize::from(options == WITH_HEADER);
-                let (headers, names) = (pointer(&headers[..n]), pointer(&names[..n]));
+                let n = if options == WITH_HEADERS { HEADERS.len() } else { 0 };
+                let used = &HEADERS[..n];
+                let made: Vec<_> = used.iter().map(|[_, text]| create_of(bench, [text])).collect();
+                let headers: Vec<_> = made.iter().map(Object::raw).collect();
+                let names: Vec<_> = used.iter().map(|[name, _]| name.as_ptr()).collect();
+                let (headers, names) = (pointer(&headers), pointer(&names));
                 ok!(clCompileProgram(raw, 1, device, given, n as u32, headers, names, None, null));
                 last.3 = named!(CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT);
             }
@@ -80,7 +90,9 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
                 let (length, bytes, mut status) = (binary.len(), binary.as_ptr(), UNWRITTEN);
                 last.0 = created!(Program clCreateProgramWithBinary(
                     context, 1, device, &raw const length, &raw const bytes, &raw mut status));
-                succeeds("clCreateProgramWithBinary(binary_status)", status);
+                let (call, rule) =
+                    ("clCreateProgramWithBinary(binary_status)", "it is loaded (5.8.1)");
+                bench.check_code(status, CL_SUCCESS, call, rule);
                 last.2 = named!(CL_BUILD_NONE);
             }
         }
@@ -161,15 +173,15 @@ fn queries_succeed_after_refused_options_and_for_a_binary(bench: Bench) {
     Asked(&bench, Subject::Program(loaded.raw()), "a program of a binary").answer(SOURCE);
 }
 
-/// The callback of a build: passes on the status, for which it asks.
+/// A callback of a build. Passes on the status, for which it asks, or an error code; both without a sign.
 extern "C" fn ask_status(program: cl_program, user_data: *mut c_void) {
-    fn answer<T: Pod>(subject: Subject, query: u32) -> Option<T> {
-        bytemuck::try_pod_read_unaligned(&subject.bytes(query).ok()?).ok()
-    }
-    let device = answer::<usize>(Subject::Program(program), CL_PROGRAM_DEVICES);
-    let of_build = Subject::Build(program, device.unwrap_or(0) as cl_device_id);
-    let status = answer(of_build, CL_PROGRAM_BUILD_STATUS);
-    of_event(program, status.unwrap_or(CL_INVALID_VALUE), user_data);
+    let status = || -> Result<cl_int, cl_int> {
+        let device = Subject::Program(program).bytes(CL_PROGRAM_DEVICES)?;
+        let device = bytemuck::pod_read_unaligned::<usize>(&device) as cl_device_id;
+        let status = Subject::Build(program, device).bytes(CL_PROGRAM_BUILD_STATUS)?;
+        Ok(bytemuck::pod_read_unaligned(&status))
+    };
+    of_event(program, status().unwrap_or_else(|code| code).abs(), user_data);
 }
 
 /// A notification comes once, when a build has ended or has failed. A second reference does not hinder the build.
@@ -181,10 +193,15 @@ fn the_end_of_a_build_is_notified(bench: Bench, #[case] options: &CStr, #[case] 
     let program = create(&bench);
     let second = Object::retained(Class::Program, program.raw());
     let (raw, device, options) = (second.raw(), &raw const bench.device, options.as_ptr());
-    let call = format!("clBuildProgram(pfn_notify, which asks for the status {})", end.name);
-    let callback = Callback::new(call, "5.8.4", &[raw as usize, end.value as usize]);
+    let of = "clBuildProgram(pfn_notify) of a program with two references, whose callback passes \
+              on CL_PROGRAM_BUILD_STATUS (5.8.9) without its sign";
+    let call = format!("{of}: {} = {}", end.name, end.value);
+    let callback = Callback::new(&call, "5.8.4", &[raw as usize, end.value.unsigned_abs() as _]);
+    let (function, data) = (Some(ask_status as _), callback.data());
     // SAFETY: the program and the device are valid, and the callback makes no call that blocks.
-    _ = unsafe { cl!(clBuildProgram(raw, 1, device, options, Some(ask_status), callback.data())) };
+    let code = unsafe { cl!(clBuildProgram(raw, 1, device, options, function, data)) };
+    let is_right = code == CL_SUCCESS || end.value == CL_BUILD_ERROR;
+    bench.check(is_right, call, "a valid call (5.8.4)", code_name(code));
     Callback::check_all(&[callback], &bench);
     answers!(bench, Build(raw, bench.device), "a program after its notification";
         constant CL_PROGRAM_BUILD_STATUS end);
@@ -227,10 +244,10 @@ const KERNELS: Query = named!(CL_PROGRAM_NUM_KERNELS);
 #[case::built(&[Build(c"-cl-mad-enable")], &[STATE, SOURCE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::rebuilt(&[Build(BROKEN), Build(c"-DC=3")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::built_again(&[Build(c"-DA=1"), Build(c"-DC=3")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
-#[case::compiled_again(&[Compile(c"-DA=1"), Compile(WITH_HEADER)], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
+#[case::compiled_again(&[Compile(c"-DA=1"), Compile(c"-DD=4")], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
 #[case::loaded(&[Build(c""), Load(c""), Build(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
-#[case::compiled(&[Compile(WITH_HEADER)], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
-#[case::linked(&[Compile(WITH_HEADER), Link(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
+#[case::compiled(&[Compile(c"-DD=4")], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
+#[case::linked(&[Compile(c""), Link(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::library(&[Compile(c""), Link(c"-create-library")], &[STATE, LOG, TYPE, SIZES])]
 #[case::options_of_failed(&[Build(BROKEN)], &[OPTIONS])]
 #[case::options_of_library(&[Compile(c""), Link(c"-create-library")], &[OPTIONS])]
@@ -242,6 +259,8 @@ const KERNELS: Query = named!(CL_PROGRAM_NUM_KERNELS);
 #[case::kernels_of_unbuilt(&[], &[KERNELS])]
 #[case::kernels_of_failed(&[Build(BROKEN)], &[KERNELS])]
 #[case::kernels_of_compiled(&[Compile(c"")], &[KERNELS])]
+#[case::compiled_with_headers(&[Compile(WITH_HEADERS)], &[STATE, OPTIONS, LOG, TYPE, SIZES])]
+#[case::linked_with_headers(&[Compile(WITH_HEADERS), Link(c"")], &[STATE, LOG, TYPE, KERNELS])]
 #[clmatrix_harness::test]
 fn a_program_tells_its_last_step(bench: Bench, #[case] steps: &[Step], #[case] queries: &[Query]) {
     let first = Last(create(&bench), c"", named!(CL_BUILD_NONE), NONE);

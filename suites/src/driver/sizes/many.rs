@@ -33,27 +33,6 @@ fn sub_buffers(target: &Target<'_>, model: &mut [u8]) -> Checked {
     Ok(())
 }
 
-/// Copies between other bytes of one buffer: two of its parts, one and the whole, and the whole twice.
-fn copies(target: &Target<'_>, model: &mut [u8]) -> Checked {
-    let (bench, at) = (target.bench, target.bench.alignment().next_multiple_of(128));
-    let parts = [0, at].map(|at| bench.sub_buffer(target.raw(), 0, [at, 77]));
-    let [first, second, whole] = [parts[0].raw(), parts[1].raw(), target.raw()];
-    // The operands, the first bytes in each, and those in the whole.
-    let rows = [
-        ([first, second], [0, 0], [0, at]),
-        ([second, whole], [0, at + 100], [at, at + 100]),
-        ([whole, whole], [500, 5], [500, 5]),
-    ];
-    for (buffers, [from, to], [of_whole, to_whole]) in rows {
-        let mut operands = Operands { buffers, ..bench.no_operands() };
-        let call = Call::on(bench.queue).of(Span::line([from, to, 77]));
-        Kind::CopyBuffer.enqueue_without_event(&mut operands, call);
-        model.copy_within(of_whole..of_whole + 77, to_whole);
-    }
-    finish(bench.queue);
-    Ok(())
-}
-
 /// Does the same to a target and its model.
 type Steps = fn(&Target<'_>, &mut [u8]) -> Checked;
 
@@ -61,7 +40,6 @@ type Steps = fn(&Target<'_>, &mut [u8]) -> Checked;
 #[case::launches("clEnqueueNDRangeKernel with other arguments", launches)]
 #[case::launches_in_flight("clEnqueueNDRangeKernel before the first has ended", launches_in_flight)]
 #[case::sub_buffers("clCreateSubBuffer and clEnqueueFillBuffer", sub_buffers)]
-#[case::copies("clCreateSubBuffer and clEnqueueCopyBuffer", copies)]
 #[clmatrix_harness::test(timeout = "5m")]
 fn a_call_works_several_times(bench: Bench, #[case] call: &str, #[case] steps: Steps) {
     let target = Target::whole(&bench, PLAIN, bench.alignment() + 2048);

@@ -10,7 +10,10 @@ fn expect_new(bench: &Bench, kind: Kind, memories: [Memory; 2], span: Span, behi
     let new = |i: usize| {
         let (origin, pitches) = filled(span.region, span.sides[i]);
         let last = [0, 1, 2].map(|axis| origin[axis] + span.region[axis] - 1);
-        Target::whole(bench, memories[i], start((last, pitches)) + 1 + behind)
+        let size = start((last, pitches)) + 1 + behind;
+        let mut target = Target::whole(bench, memories[i], size);
+        target.name += &format!(" of {size} bytes");
+        target
     };
     let is_fill = matches!(kind, Kind::FillBuffer | Kind::SvmFill);
     let (source, target) = ((!is_fill).then(|| new(0)), new(1));
@@ -51,6 +54,26 @@ fn fills_repeat_their_pattern(
     for (first, count) in few.into_iter().chain(many.concat()).chain(most) {
         let span = Span::line([0, first * length, count * length]).fill(&bytes(0, length));
         expect_new(&bench, kind, [memory; 2], span, 300);
+    }
+}
+
+/// Copies between two parts of one buffer, or between the same bytes of the whole.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_buffer_is_copied_to_itself(bench: Bench, #[values(false, true)] is_of_parts: bool) {
+    let (size, base) = (200, bench.alignment().next_multiple_of(256));
+    let whole = bench.new_buffer(CL_MEM_READ_WRITE, base + size);
+    let [first, second] = [0, base].map(|base| {
+        if !is_of_parts {
+            return Target::window(&bench, whole.raw(), base, size);
+        }
+        let part = bench.sub_buffer(whole.raw(), CL_MEM_READ_WRITE, [base, size]);
+        let mut target = Target::window(&bench, part.raw(), 0, size);
+        target.name = format!("a part from byte {base:#x} on of a buffer");
+        target
+    });
+    for operands in [[&first, &second], [&second, &first]] {
+        expect(Kind::CopyBuffer, operands, Span::line([3, 17, 180]));
     }
 }
 
