@@ -1,6 +1,5 @@
 //! Calls that wait for commands, and calls that must not (3.2, 5.2, 5.3, 5.6, 5.11, 5.15).
 
-use super::events::gated;
 use super::order::*;
 use super::prelude::*;
 

@@ -16,4 +16,4 @@ mod prelude;
 mod queries;
 mod sizes;
 
-use crate::plain_calls::{bench, callback, command};
+use crate::plain_calls::{bench, command};

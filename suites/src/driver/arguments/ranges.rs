@@ -1,6 +1,5 @@
 //! Ranges and groups of launches, as their work items see them (5.10).
 
-use super::super::order::before_opening;
 use super::*;
 
 /// `see` counts the work items that find another number than the host (its offset, global size, and size of a group, or
@@ -57,7 +56,7 @@ fn exceeds(bench: &Bench, local: &[usize]) -> bool {
 /// latter, which take a simulator too long. Sizes may be the driver's choice.
 #[rstest]
 #[case::groups_and_offsets(vec![at(&[], &[12], &[4]), at(&[], &[12, 1], &[4, 1]),
-    at(&[], &[4, 6, 5], &[4, 2, 1]), at(&[], &[381], &[127]), at(&[], &[31, 17], &[]),
+    at(&[], &[4, 6, 5], &[4, 2, 1]), at(&[], &[12, 6], &[2, 3]), at(&[], &[381], &[127]), at(&[], &[31, 17], &[]),
     at(&[], &[3, 5, 7], &[]), at(&[5, 6, 7], &[3, 5, 7], &[]), at(&[], &[65_539], &[1]),
     at(&[], &[1, 65_539], &[1; 2]), at(&[], &[1, 1, 65_539], &[1; 3]), at(&[5], &[8], &[4]),
     at(&[100, 1000, 9999], &[4, 4, 2], &[4, 2, 1]), at(&[0, 0, 7], &[4, 2, 2], &[4, 2, 1]),

@@ -1,7 +1,6 @@
 //! Callbacks of events (5.11, clSetEventCallback).
 
-use super::super::callback::of_event;
-use super::super::order::{A_MOMENT, before_opening};
+use super::super::order::A_MOMENT;
 use super::*;
 
 /// Sets a callback of an event for each of these statuses. The driver may pass another one before OpenCL 2.0, and to

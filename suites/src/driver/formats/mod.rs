@@ -9,11 +9,12 @@ mod samplers;
 
 use std::fmt;
 
-use super::command::Kind::{self as Command, FillImage, MapImage, ReadImage, WriteImage};
+use super::command::Kind::{
+    self as Command, CopyImage, FillImage, MapImage, ReadImage, WriteImage,
+};
 use super::memory::{MAP_FLAGS, move_box, touch};
 use super::prelude::*;
 use crate::plain_calls::arguments::Arguments;
-use crate::support::pattern::same;
 use format::{COMPONENTS, ChannelClass, Format};
 
 /// The types of images. The rows of a wide one have more than 64 pixels.

@@ -70,6 +70,12 @@ fn slices_are_written_and_read_apart(
     let bytes = pixels.len() / depth;
     let written = pixels.chunks_mut(bytes).enumerate().rev();
     written.for_each(|(z, slice_of)| image.transfer(WriteImage, slice(z), [0; 2], slice_of));
+    let mut copy = image.arguments(CopyImage, slice(0));
+    copy.origins[1] = Some([0, 0, depth - 1]);
+    let code = copy.call(ptr::null_mut());
+    let call = "clEnqueueCopyImage from the first slice of an image to its last one";
+    bench.check_code(code, CL_SUCCESS, call, "the regions do not overlap (5.3.3)");
+    pixels.copy_within(..bytes, (depth - 1) * bytes);
     for (z, wanted) in pixels.chunks(bytes).enumerate() {
         let mut found = vec![GAP; bytes];
         image.transfer(ReadImage, slice(z), [0; 2], &mut found);

@@ -1,6 +1,6 @@
 //! Destructor callbacks, and objects that keep others.
 
-use super::super::{bench::BYTES, callback::of_end};
+use super::super::bench::BYTES;
 use super::*;
 
 /// Creates an object, which uses a buffer if it is a part of one.

@@ -1,7 +1,6 @@
 //! Objects that the caller releases while commands use them.
 
-use super::super::callback::of_free;
-use super::super::order::{Work, before_opening};
+use super::super::order::Work;
 use super::ends::{Create, image_of_buffer, part};
 use super::*;
 

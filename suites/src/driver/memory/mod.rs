@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::slice;
 
 use super::prelude::*;
-use crate::support::pattern::{bytes, copy_rows, same};
+use crate::support::pattern::copy_rows;
 
 pub use commands::expect;
 pub use maps::{MAP_BOTH, MAP_FLAGS, touch};

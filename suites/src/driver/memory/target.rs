@@ -110,7 +110,7 @@ impl<'a> Target<'a> {
         let name = match memory {
             Buffer(Named { name, value: flags }, None) => {
                 object = Some(bench.new_buffer(flags, size));
-                format!("a buffer with {name}")
+                format!("a buffer of {size} bytes with {name}")
             }
             Buffer(Named { name, value: flags }, Some(host)) => {
                 let host = under.insert(Box::new(Self::whole(bench, *host, size)));
@@ -120,11 +120,11 @@ impl<'a> Target<'a> {
                 if flags & CL_MEM_COPY_HOST_PTR != 0 {
                     host.put(&bytes(1, size));
                 }
-                format!("a buffer with {name} over {}", host.name)
+                format!("a buffer of {size} bytes with {name} over {}", host.name)
             }
             Svm(Named { name, value: flags }) => {
                 pointer = bench.new_svm_with(flags, size, 0);
-                format!("SVM with {name}")
+                format!("SVM of {size} bytes with {name}")
             }
             Host(odd) => {
                 const PAGE: usize = 4096;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::*;
-use crate::support::pattern::same;
 
 /// The classes of memory, and the commands that write and read each; the host does so to its own.
 const CLASSES: [(&str, [Kind; 2]); 4] = [

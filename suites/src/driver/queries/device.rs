@@ -178,6 +178,8 @@ fn a_part_of_a_device_answers_as_it_was_made(bench: Bench) {
             pointer CL_DEVICE_PARENT_DEVICE bench.device, is CL_DEVICE_MAX_COMPUTE_UNITS 1_u32,
             pointer CL_DEVICE_PLATFORM bench.platform(),
             list CL_DEVICE_PARTITION_TYPE &[CL_DEVICE_PARTITION_EQUALLY, 1, 0],
+            check CL_DEVICE_PARTITION_PROPERTIES ("ways to divide it, or 0",
+                |found: &[isize]| !found.is_empty()),
             counted CL_DEVICE_REFERENCE_COUNT (Class::Device, part.as_raw()));
     }
 }

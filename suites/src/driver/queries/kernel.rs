@@ -99,12 +99,17 @@ fn check_attribute(bench: &Bench, kernel: &Object, wanted: &str, is_alone: bool)
 #[case::unsigned(&["vec_type_hint(uint4)", "vec_type_hint(uchar16)", "vec_type_hint(ulong8)"], false)]
 #[case::sizes(&["work_group_size_hint(8,1,1)", "work_group_size_hint(1,2,3)"], false)]
 #[case::alone(&["vec_type_hint(float4)", "work_group_size_hint(2,2,2)"], true)]
+#[case::several(&["vec_type_hint(int4)+work_group_size_hint(1,2,3)"], false)]
 #[clmatrix_harness::test]
 fn a_kernel_has_its_attributes(bench: Bench, #[case] attributes: &[&str], #[case] is_alone: bool) {
-    let declare = |(n, it)| format!("kernel __attribute__(({it})) void k{n}() {{}}\n");
+    let declare = |(n, it): (usize, &&str)| {
+        let all = it.replace('+', ")) __attribute__((");
+        format!("kernel __attribute__(({all})) void k{n}() {{}}\n")
+    };
     let program = bench.build(&attributes.iter().enumerate().map(declare).collect::<String>(), "");
     for (n, attribute) in attributes.iter().enumerate() {
-        check_attribute(&bench, &bench.new_kernel(&program, &format!("k{n}")), attribute, is_alone);
+        let kernel = bench.new_kernel(&program, &format!("k{n}"));
+        attribute.split('+').for_each(|it| check_attribute(&bench, &kernel, it, is_alone));
     }
 }
 
@@ -139,6 +144,7 @@ const WRITE: Query = named!(CL_KERNEL_ARG_ACCESS_WRITE_ONLY);
 const PRIVATE: Query = named!(CL_KERNEL_ARG_ADDRESS_PRIVATE);
 const GLOBAL: Query = named!(CL_KERNEL_ARG_ADDRESS_GLOBAL);
 const CONST: u64 = CL_KERNEL_ARG_TYPE_CONST as u64;
+const VOLATILE: u64 = CL_KERNEL_ARG_TYPE_VOLATILE as u64;
 const RESTRICT: u64 = CL_KERNEL_ARG_TYPE_RESTRICT as u64;
 
 /// An argument: its declaration without a name, the name of its type, the address space, the access, and the
@@ -152,10 +158,16 @@ static ARGUMENTS: [Argument; 12] = [
     ("const ushort3", "ushort3", PRIVATE, NONE, 0),
     ("const volatile pair", "pair", PRIVATE, NONE, 0),
     ("global uchar16 *", "uchar16*", GLOBAL, NONE, 0),
-    ("global volatile pair *", "pair*", GLOBAL, NONE, CL_KERNEL_ARG_TYPE_VOLATILE as u64),
+    ("global volatile pair *", "pair*", GLOBAL, NONE, VOLATILE),
     ("global const unsigned char * restrict", "uchar*", GLOBAL, NONE, CONST | RESTRICT),
     ("constant long *", "long*", named!(CL_KERNEL_ARG_ADDRESS_CONSTANT), NONE, CONST),
-    ("local float4 * restrict", "float4*", named!(CL_KERNEL_ARG_ADDRESS_LOCAL), NONE, RESTRICT),
+    (
+        "local volatile float4 * restrict",
+        "float4*",
+        named!(CL_KERNEL_ARG_ADDRESS_LOCAL),
+        NONE,
+        VOLATILE | RESTRICT,
+    ),
     ("read_only image2d_t", "image2d_t", GLOBAL, named!(CL_KERNEL_ARG_ACCESS_READ_ONLY), 0),
     ("write_only image2d_array_t", "image2d_array_t", GLOBAL, WRITE, 0),
     ("sampler_t", "sampler_t", PRIVATE, NONE, 0),

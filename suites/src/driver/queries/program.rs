@@ -3,7 +3,6 @@
 use std::{array, collections::BTreeSet, ffi::CStr};
 
 use super::*;
-use crate::driver::callback::of_event;
 
 /// Two kernels, which do not compile with `-DBROKEN`, and with `-DHEADERS` only if each header has its name.
 static STRINGS: [&CStr; 3] = [
@@ -70,11 +69,10 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
             Build(_) => ok!(clBuildProgram(raw, 1, device, given, None, null)),
             Compile(_) => {
                 let n = if options == WITH_HEADERS { HEADERS.len() } else { 0 };
-                let used = &HEADERS[..n];
-                let made: Vec<_> = used.iter().map(|[_, text]| create_of(bench, [text])).collect();
-                let headers: Vec<_> = made.iter().map(Object::raw).collect();
-                let names: Vec<_> = used.iter().map(|[name, _]| name.as_ptr()).collect();
-                let (headers, names) = (pointer(&headers), pointer(&names));
+                let made = HEADERS.map(|[_, text]| create_of(bench, [text]));
+                let headers = made.each_ref().map(Object::raw);
+                let names = HEADERS.map(|[name, _]| name.as_ptr());
+                let (headers, names) = (pointer(&headers[..n]), pointer(&names[..n]));
                 ok!(clCompileProgram(raw, 1, device, given, n as u32, headers, names, None, null));
                 last.3 = named!(CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT);
             }
@@ -153,13 +151,26 @@ fn check(last: &Last, bench: &Bench, query: Query) {
 /// Builds the same source with options that others had before, and again with the first ones.
 #[clmatrix_harness::test]
 fn a_build_has_its_options(bench: Bench) {
-    let all = ["-DN=1", "-DN=2", "-DN=1 -DM=4", "-DM=4 -DN=2", "-DN=1"];
-    let source = "#ifndef M\n#define M 0\n#endif\nkernel void k(global int *to) { to[0] = N + M; }";
+    let all = ["-DN=1", "-DN=2", "-DN=1 -DM=4", "-DM=4  -DN=2", "-DN=1"];
+    let source = "#ifndef M\n#define M 0\n#endif\n
+        #define K(n) kernel void k##n(global int *to) { to[0] = N + M + 8 * n; }\nK(0) K(1) K(2)";
     let programs = all.map(|options| bench.build(source, options));
     for ((program, options), wanted) in programs.iter().zip(all).zip([1, 2, 5, 6, 1]) {
-        let found = bench.run(&bench.new_kernel(program, "k"), &[0], [&[], &[1], &[]])[0];
-        let call = format!("clBuildProgram({options:?}) of a source that is built with {all:?}");
-        bench.check(found == wanted, call, format!("N + M is {wanted} (5.8.6)"), found);
+        for n in 0..3 {
+            let kernel = bench.new_kernel(program, &format!("k{n}"));
+            let found = bench.run(&kernel, &[0], [&[], &[1], &[]])[0] - 8 * n;
+            let call = format!("kernel {n} after clBuildProgram({options:?}), one of {all:?}");
+            bench.check(found == wanted, call, format!("N + M is {wanted} (5.8.6)"), found);
+        }
+    }
+}
+
+#[clmatrix_harness::test(own_worker)]
+fn a_compiler_that_was_unloaded_builds(bench: Bench) {
+    for _ in 0..2 {
+        // SAFETY: the platform is valid.
+        unsafe { ok!(clUnloadPlatformCompiler(bench.platform())) };
+        bench.build("kernel void k() {}", "");
     }
 }
 

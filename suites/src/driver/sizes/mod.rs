@@ -4,10 +4,8 @@ mod huge;
 mod many;
 mod moves;
 
-use super::events::gated;
 use super::memory::*;
 use super::prelude::*;
-use crate::support::pattern::bytes;
 
 /// A kernel that gets the place of its bytes as an argument, and counts its launches there.
 const NEXT: &str = "kernel void next(global uchar *x, ulong at) { x[at + get_global_id(0)] += 1; }";

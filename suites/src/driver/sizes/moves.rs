@@ -10,10 +10,7 @@ fn expect_new(bench: &Bench, kind: Kind, memories: [Memory; 2], span: Span, behi
     let new = |i: usize| {
         let (origin, pitches) = filled(span.region, span.sides[i]);
         let last = [0, 1, 2].map(|axis| origin[axis] + span.region[axis] - 1);
-        let size = start((last, pitches)) + 1 + behind;
-        let mut target = Target::whole(bench, memories[i], size);
-        target.name += &format!(" of {size} bytes");
-        target
+        Target::whole(bench, memories[i], start((last, pitches)) + 1 + behind)
     };
     let is_fill = matches!(kind, Kind::FillBuffer | Kind::SvmFill);
     let (source, target) = ((!is_fill).then(|| new(0)), new(1));
@@ -48,7 +45,7 @@ fn fills_repeat_their_pattern(
     #[values(1, 2, 4, 8, 16, 32, 64, 128)] length: usize,
 ) {
     let kind = if memory == PLAIN { Kind::FillBuffer } else { Kind::SvmFill };
-    let few = [1, 2, 3, 5, 7, 37].map(|count| (3, count));
+    let few = [0, 1, 2, 3, 5, 7, 37].map(|count| (3, count));
     let many = [4096, 65_536].map(|n| [0, 1, 2].map(|more| (1, n / length - 1 + more)));
     let most = [(37, 2_097_152 / length + 1), (0, 1)];
     for (first, count) in few.into_iter().chain(many.concat()).chain(most) {
