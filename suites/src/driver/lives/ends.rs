@@ -1,6 +1,6 @@
 //! Destructor callbacks, and objects that keep others.
 
-use super::super::bench::BYTES;
+use super::super::{bench::BYTES, order::of_two_parts};
 use super::*;
 
 /// Creates an object, which uses a buffer if it is a part of one.
@@ -90,6 +90,15 @@ fn a_part_keeps_its_buffer(bench: Bench, #[case] create: Create) {
         check_fill(&bench, part.raw(), [1, 2, 3, 4], call, rule);
     }
     release_last(part, &[end], call, &bench);
+}
+
+#[clmatrix_harness::test]
+fn a_buffer_of_two_devices_has_one_reference(bench: Bench) {
+    let bench = of_two_parts(&bench);
+    let buffer = bench.new_buffer(CL_MEM_READ_WRITE, SIZE);
+    let call = "clReleaseMemObject of a buffer in a context of two sub-devices";
+    let end = Callback::of_memory(buffer.raw(), call);
+    release_last(buffer, &[end], call, &bench);
 }
 
 #[clmatrix_harness::test]

@@ -208,10 +208,16 @@ impl<'a> Target<'a> {
 
     /// Unmaps bytes, and waits for it.
     pub fn unmap(&self, mapped: *mut c_void) -> Checked {
+        let result = self.enqueue_unmap(mapped);
+        finish(self.bench.queue);
+        result
+    }
+
+    /// Unmaps bytes.
+    pub fn enqueue_unmap(&self, mapped: *mut c_void) -> Checked {
         let kind = if self.is_buffer() { Kind::UnmapBuffer } else { Kind::SvmUnmap };
         let mut operands = Operands { mapped, ..Self::operands([self; 2]) };
         let code = kind.code(&mut operands, Call::on(self.bench.queue), ptr::null_mut());
-        finish(self.bench.queue);
         accepted(code).map_err(|code| format!("{} returned {code}", kind.function()))
     }
 

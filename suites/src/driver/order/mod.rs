@@ -81,13 +81,8 @@ fn check(bench: &Bench, settings: &[Setting], pairs: &[[Kind; 2]]) {
     SETTING.set("");
 }
 
-#[rstest]
-#[case::buffers(Kind::FillBuffer)]
-#[case::images(Kind::FillImage)]
-#[case::svm(Kind::SvmFill)]
-#[clmatrix_harness::test]
-fn a_wait_list_orders_two_sub_devices(bench: Bench, #[case] fill: Kind) {
-    bench.requires(fill);
+/// Returns a bench with a context of two parts of the device.
+pub fn of_two_parts(bench: &Bench) -> Bench {
     let ways = Subject::Device(bench.device).list::<isize>(named!(CL_DEVICE_PARTITION_PROPERTIES));
     let half = (bench.value::<u32>(named!(CL_DEVICE_MAX_COMPUTE_UNITS)) / 2).max(1);
     let by_counts = ways.contains(&CL_DEVICE_PARTITION_BY_COUNTS);
@@ -95,9 +90,19 @@ fn a_wait_list_orders_two_sub_devices(bench: Bench, #[case] fill: Kind) {
     let parts = parts(bench.on_device.device(), partition).expect("two sub-devices");
     let context = Context::new(&parts).expect("a context of two sub-devices");
     let queue = CommandQueue::new(&context).expect("a queue of a sub-device");
+    super::bench::bench(OnDevice { context, queue })
+}
+
+#[rstest]
+#[case::buffers(Kind::FillBuffer)]
+#[case::images(Kind::FillImage)]
+#[case::svm(Kind::SvmFill)]
+#[clmatrix_harness::test]
+fn a_wait_list_orders_two_sub_devices(bench: Bench, #[case] fill: Kind) {
+    bench.requires(fill);
     let kinds = bench.kinds().filter(|kind| kind.needs() == fill.needs());
     let pairs: Vec<_> = kinds.flat_map(around).collect();
-    check(&super::bench::bench(OnDevice { context, queue }), &[TWO_QUEUES], &pairs);
+    check(&of_two_parts(&bench), &[TWO_QUEUES], &pairs);
 }
 
 #[rstest]
