@@ -1,4 +1,4 @@
-//! Queries of memory objects and samplers (5.3.7, 5.4.2, 5.5.5, 5.7.2).
+//! Queries of devices, memory objects and samplers (4.2, 5.3.7, 5.4.2, 5.5.5, 5.7.2).
 
 use super::prelude::*;
 
@@ -40,4 +40,23 @@ fn an_image_query_of_a_buffer_is_refused(bench: Bench) {
 fn a_pipe_query_of_a_buffer_is_refused(bench: Bench) {
     let buffer = bench.new_buffer(CL_MEM_READ_WRITE, SIZE);
     check_query(Subject::Pipe(buffer.raw()), named!(CL_PIPE_PACKET_SIZE), CL_INVALID_MEM_OBJECT);
+}
+
+#[clmatrix_harness::test]
+fn a_type_that_no_device_has_is_not_found(bench: Bench) {
+    let (platform, mut devices, mut count) = (bench.platform(), [NULL; 256], 0);
+    let list = devices.as_mut_ptr();
+    // SAFETY: the platform is valid, and the list has as many places.
+    unsafe { ok!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 256, list, &raw mut count)) };
+    let type_of =
+        |device: &cl_device_id| Subject::Device(*device).value::<u64>(named!(CL_DEVICE_TYPE));
+    let all = devices[..count as usize].iter().map(type_of).fold(0, |all, one| all | one);
+    let types = [CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR];
+    for lacking in types.into_iter().filter(|one| all & one == 0) {
+        // SAFETY: as above.
+        let code =
+            unsafe { cl!(clGetDeviceIDs(platform, lacking, 0, ptr::null_mut(), &raw mut count)) };
+        let case = format_args!("device_type {lacking:#x}, which no device has");
+        assert_code(("clGetDeviceIDs", code), case, &[CL_DEVICE_NOT_FOUND]);
+    }
 }

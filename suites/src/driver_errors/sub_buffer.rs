@@ -93,6 +93,22 @@ fn create_refuses_a_sub_buffer_of_a_sub_buffer(bench: Bench) {
     assert_code(call.answer(), "a part of a part", &[CL_INVALID_MEM_OBJECT]);
 }
 
+#[rstest]
+#[case::read(Kind::ReadBuffer)]
+#[case::write(Kind::WriteBuffer)]
+#[case::copy(Kind::CopyBuffer)]
+#[case::fill(Kind::FillBuffer)]
+#[case::map(Kind::MapBuffer)]
+#[clmatrix_harness::test(own_worker)]
+fn commands_refuse_bytes_behind_a_sub_buffer(bench: Bench, #[case] kind: Kind) {
+    let Create { part, buffer, .. } = Create::valid(&bench);
+    let sub = bench.sub_buffer(buffer, 0, [0, part]);
+    let mut call = Arguments::of(&bench, kind, Span::line([0, 0, 2]).fill(&[1]));
+    (call.memory[0], call.offsets[0]) = (sub.raw(), part - 1);
+    let rule = format_args!("the last byte of {part}, and the one behind it");
+    assert_code(call.answer(), rule, &[CL_INVALID_VALUE]);
+}
+
 /// Checks the code of a copy between sub-buffers that share the middle of three parts.
 fn check_overlap(bench: &Bench, kind: Kind) {
     let Create { part, buffer, .. } = Create::valid(bench);

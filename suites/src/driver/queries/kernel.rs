@@ -99,7 +99,7 @@ fn check_attribute(bench: &Bench, kernel: &Object, wanted: &str, is_alone: bool)
 #[case::unsigned(&["vec_type_hint(uint4)", "vec_type_hint(uchar16)", "vec_type_hint(ulong8)"], false)]
 #[case::sizes(&["work_group_size_hint(8,1,1)", "work_group_size_hint(1,2,3)"], false)]
 #[case::alone(&["vec_type_hint(float4)", "work_group_size_hint(2,2,2)"], true)]
-#[case::several(&["vec_type_hint(int4)+work_group_size_hint(1,2,3)"], false)]
+#[case::several(&["vec_type_hint(float4)+work_group_size_hint(1,2,3)"], false)]
 #[clmatrix_harness::test]
 fn a_kernel_has_its_attributes(bench: Bench, #[case] attributes: &[&str], #[case] is_alone: bool) {
     let declare = |(n, it): (usize, &&str)| {
