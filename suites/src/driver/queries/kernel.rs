@@ -143,16 +143,14 @@ const NONE: Query = named!(CL_KERNEL_ARG_ACCESS_NONE);
 const WRITE: Query = named!(CL_KERNEL_ARG_ACCESS_WRITE_ONLY);
 const PRIVATE: Query = named!(CL_KERNEL_ARG_ADDRESS_PRIVATE);
 const GLOBAL: Query = named!(CL_KERNEL_ARG_ADDRESS_GLOBAL);
+const LOCAL: Query = named!(CL_KERNEL_ARG_ADDRESS_LOCAL);
 const CONST: u64 = CL_KERNEL_ARG_TYPE_CONST as u64;
 const VOLATILE: u64 = CL_KERNEL_ARG_TYPE_VOLATILE as u64;
 const RESTRICT: u64 = CL_KERNEL_ARG_TYPE_RESTRICT as u64;
 
-/// An argument: its declaration without a name, the name of its type, the address space, the access, and the
-/// qualifiers.
-type Argument = (&'static str, &'static str, Query, Query, u64);
-
-/// The arguments; the last three need images.
-static ARGUMENTS: [Argument; 12] = [
+/// Arguments, each with its declaration without a name, the name of its type, the address space, the access, and the
+/// qualifiers. The last three need images.
+static ARGUMENTS: [(&str, &str, Query, Query, u64); 12] = [
     ("unsigned int", "uint", PRIVATE, NONE, 0),
     ("pair", "pair", PRIVATE, NONE, 0),
     ("const ushort3", "ushort3", PRIVATE, NONE, 0),
@@ -161,13 +159,7 @@ static ARGUMENTS: [Argument; 12] = [
     ("global volatile pair *", "pair*", GLOBAL, NONE, VOLATILE),
     ("global const unsigned char * restrict", "uchar*", GLOBAL, NONE, CONST | RESTRICT),
     ("constant long *", "long*", named!(CL_KERNEL_ARG_ADDRESS_CONSTANT), NONE, CONST),
-    (
-        "local volatile float4 * restrict",
-        "float4*",
-        named!(CL_KERNEL_ARG_ADDRESS_LOCAL),
-        NONE,
-        VOLATILE | RESTRICT,
-    ),
+    ("local volatile float4 * restrict", "float4*", LOCAL, NONE, VOLATILE | RESTRICT),
     ("read_only image2d_t", "image2d_t", GLOBAL, named!(CL_KERNEL_ARG_ACCESS_READ_ONLY), 0),
     ("write_only image2d_array_t", "image2d_array_t", GLOBAL, WRITE, 0),
     ("sampler_t", "sampler_t", PRIVATE, NONE, 0),
@@ -176,8 +168,8 @@ static ARGUMENTS: [Argument; 12] = [
 #[clmatrix_harness::test]
 fn an_argument_answers_as_it_was_declared(bench: Bench) {
     let rows = &ARGUMENTS[..if bench.has_images { 12 } else { 9 }];
-    let declare = |(index, row): (usize, &Argument)| format!("{} a{index}", row.0);
-    let declared: Vec<String> = rows.iter().enumerate().map(declare).collect();
+    let declared = rows.iter().enumerate().map(|(index, row)| format!("{} a{index}", row.0));
+    let declared: Vec<_> = declared.collect();
     let list = declared.join(", ");
     let source = format!("typedef struct {{ int a; }} pair; kernel void k({list}) {{}}");
     let kernel = bench.new_kernel(&bench.build(&source, "-cl-kernel-arg-info"), "k");

@@ -212,7 +212,7 @@ fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: 
 fn maps_are_counted(bench: Bench, #[values(false, true)] is_of_host: bool) {
     let kinds = [Kind::MapBuffer, Kind::UnmapBuffer, Kind::MapImage, Kind::UnmapImage];
     let kinds = &kinds[..if bench.has_images { 4 } else { 2 }];
-    let (mut operands, mut maps) = (bench.operands(kinds), Vec::new());
+    let mut operands = bench.operands(kinds);
     if is_of_host {
         operands.buffers[0] = bench.keep(bench.buffer(CL_MEM_USE_HOST_PTR, SIZE, operands.host[0]));
         if bench.has_images {
@@ -220,17 +220,18 @@ fn maps_are_counted(bench: Bench, #[values(false, true)] is_of_host: bool) {
         }
     }
     let span = Span { flags: CL_MAP_READ, ..Span::of([4, 4, 1], [([0; 3], [0; 2]); 2]) };
-    for kind in kinds.iter().flat_map(|kind| [*kind; 2]) {
-        if kind.map().is_some() {
-            operands.mapped = maps.pop().expect("a map");
+    // Each copy of the operands keeps the pointer of one map.
+    let mut both = [operands; 2];
+    for kind in kinds {
+        for (n, operands) in (0_u32..).zip(&mut both) {
+            drop(kind.enqueue(operands, Call::on(bench.queue).of(span)));
+            finish(bench.queue);
+            let [memory, _] = kind.arguments(operands, Call::on(bench.queue)).memory;
+            let count = if kind.unmap().is_some() { n + 1 } else { 1 - n };
+            let name = format!("memory of whose maps {count} have not been unmapped");
+            answers!(bench, Memory(memory), name; is CL_MEM_MAP_COUNT count);
         }
-        drop(kind.enqueue(&mut operands, Call::on(bench.queue).of(span)));
-        if kind.unmap().is_some() {
-            maps.push(operands.mapped);
-        }
-        finish(bench.queue);
-        let [memory, _] = kind.arguments(&operands, Call::on(bench.queue)).memory;
-        let name = format!("memory of whose maps {} have not been unmapped", maps.len());
-        answers!(bench, Memory(memory), name; is CL_MEM_MAP_COUNT maps.len() as u32);
+        // The last map ends first.
+        both.reverse();
     }
 }

@@ -13,16 +13,12 @@ static STRINGS: [&CStr; 3] = [
 ];
 
 /// Creates a program of strings, of which the second one ends with its terminator.
-fn create_of<const N: usize>(bench: &Bench, strings: [&CStr; N]) -> Object {
+fn create<const N: usize>(bench: &Bench, strings: [&CStr; N]) -> Object {
     let (context, mut texts) = (bench.context, strings.map(CStr::as_ptr));
     let lengths: [_; N] = array::from_fn(|n| if n == 1 { 0 } else { strings[n].count_bytes() });
     let (n, texts, lengths) = (N as u32, texts.as_mut_ptr(), lengths.as_ptr());
     // SAFETY: the strings have their lengths or a terminator.
     unsafe { created!(Program clCreateProgramWithSource(context, n, texts, lengths)) }
-}
-
-fn create(bench: &Bench) -> Object {
-    create_of(bench, STRINGS)
 }
 
 /// A program after its last step, with the options, the status and the type of its binary.
@@ -69,7 +65,7 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
             Build(_) => ok!(clBuildProgram(raw, 1, device, given, None, null)),
             Compile(_) => {
                 let n = if options == WITH_HEADERS { HEADERS.len() } else { 0 };
-                let made = HEADERS.map(|[_, text]| create_of(bench, [text]));
+                let made = HEADERS.map(|[_, text]| create(bench, [text]));
                 let headers = made.each_ref().map(Object::raw);
                 let names = HEADERS.map(|[name, _]| name.as_ptr());
                 let (headers, names) = (pointer(&headers[..n]), pointer(&names[..n]));
@@ -88,9 +84,8 @@ pub fn take(step: &Step, bench: &Bench, program: Object) -> Last {
                 let (length, bytes, mut status) = (binary.len(), binary.as_ptr(), UNWRITTEN);
                 last.0 = created!(Program clCreateProgramWithBinary(
                     context, 1, device, &raw const length, &raw const bytes, &raw mut status));
-                let (call, rule) =
-                    ("clCreateProgramWithBinary(binary_status)", "it is loaded (5.8.1)");
-                bench.check_code(status, CL_SUCCESS, call, rule);
+                let call = "clCreateProgramWithBinary(binary_status)";
+                bench.check_code(status, CL_SUCCESS, call, "it is loaded (5.8.1)");
                 last.2 = named!(CL_BUILD_NONE);
             }
         }
@@ -177,10 +172,10 @@ fn a_compiler_that_was_unloaded_builds(bench: Bench) {
 /// Asks for the log of a build whose options were refused, and for the source of a binary.
 #[clmatrix_harness::test]
 fn queries_succeed_after_refused_options_and_for_a_binary(bench: Bench) {
-    let refused = take(&Build(REFUSED), &bench, create(&bench)).0;
+    let refused = take(&Build(REFUSED), &bench, create(&bench, STRINGS)).0;
     let of_refused = Subject::Build(refused.raw(), bench.device);
     Asked(&bench, of_refused, "a program after refused options").answer(LOG);
-    let loaded = take(&Load(c""), &bench, take(&Build(c""), &bench, create(&bench)).0).0;
+    let loaded = take(&Load(c""), &bench, take(&Build(c""), &bench, create(&bench, STRINGS)).0).0;
     Asked(&bench, Subject::Program(loaded.raw()), "a program of a binary").answer(SOURCE);
 }
 
@@ -201,7 +196,7 @@ extern "C" fn ask_status(program: cl_program, user_data: *mut c_void) {
 #[case::failed(BROKEN, named!(CL_BUILD_ERROR))]
 #[clmatrix_harness::test]
 fn the_end_of_a_build_is_notified(bench: Bench, #[case] options: &CStr, #[case] end: Named<i32>) {
-    let program = create(&bench);
+    let program = create(&bench, STRINGS);
     let second = Object::retained(Class::Program, program.raw());
     let (raw, device, options) = (second.raw(), &raw const bench.device, options.as_ptr());
     let of = "clBuildProgram(pfn_notify) of a program with two references, whose callback passes \
@@ -220,7 +215,7 @@ fn the_end_of_a_build_is_notified(bench: Bench, #[case] options: &CStr, #[case] 
 
 #[clmatrix_harness::test]
 fn all_kernels_of_a_program_are_created(bench: Bench) {
-    let Last(program, ..) = take(&Build(c""), &bench, create(&bench));
+    let Last(program, ..) = take(&Build(c""), &bench, create(&bench, STRINGS));
     let (raw, mut counts, mut kernels) = (program.raw(), [0; 2], [ptr::null_mut(); 3]);
     // SAFETY: the program is built, and the list has as many places, or more.
     unsafe {
@@ -274,7 +269,7 @@ const KERNELS: Query = named!(CL_PROGRAM_NUM_KERNELS);
 #[case::linked_with_headers(&[Compile(WITH_HEADERS), Link(c"")], &[STATE, LOG, TYPE, KERNELS])]
 #[clmatrix_harness::test]
 fn a_program_tells_its_last_step(bench: Bench, #[case] steps: &[Step], #[case] queries: &[Query]) {
-    let first = Last(create(&bench), c"", named!(CL_BUILD_NONE), NONE);
+    let first = Last(create(&bench, STRINGS), c"", named!(CL_BUILD_NONE), NONE);
     let last = steps.iter().fold(first, |last, step| take(step, &bench, last.0));
     queries.iter().for_each(|query| check(&last, &bench, *query));
 }
