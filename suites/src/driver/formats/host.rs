@@ -27,7 +27,7 @@ per_type! {
             for format in all().filter(|_| is_possible) {
                 let is_wide = format.order == "RGBA" && format.class != ChannelClass::Snorm;
                 let is_required = format.is_known() && is_wide || format.is_usual() && format.order == "BGRA";
-                let rule = format_args!("{format} is one of the minimum list (5.3.2.1)");
+                let rule = format!("{} is one of the minimum list (5.3.2.1)", format.name());
                 bench.check(!is_required || list.contains(&format), &call, rule, "not listed");
             }
         }

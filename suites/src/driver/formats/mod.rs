@@ -132,7 +132,7 @@ struct Kind<'a> {
 
 impl fmt::Display for Kind<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.of_type.row().0.name, self.format)
+        write!(f, "{} {}", self.of_type.row().0.name, self.format.name())
     }
 }
 
