@@ -1,6 +1,5 @@
 //! Callbacks of events (5.11, clSetEventCallback).
 
-use super::super::order::A_MOMENT;
 use super::*;
 
 /// Sets a callback of an event for each of these statuses. The driver may pass another one before OpenCL 2.0, and to
@@ -73,19 +72,18 @@ fn a_callback_is_called_during_a_finish(bench: Bench) {
     let (later, queue) = (Gate::closed(bench.context), bench.queue as usize);
     Kind::Marker.enqueue_without_event(&mut operands, Call::on(bench.queue).after(&[later.raw()]));
     thread::scope(|scope| {
-        // Both open at the end, also if a query is refused.
-        let _opening = [Opening(&first), Opening(&later)];
         scope.spawn(move || finish(queue as *mut c_void));
-        thread::sleep(A_MOMENT);
-        first.open();
-        // Drivers may end both commands together: then there is nothing to check.
-        let is_complete = |_| {
-            thread::sleep(Duration::from_millis(1));
-            status(event.raw()) == CL_COMPLETE
-        };
-        if (0..200).any(is_complete) {
-            Callback::check_all(&all, &bench);
-        }
+        before_opening(&bench, &later, || {
+            first.open();
+            // Drivers may end both commands together: then there is nothing to check.
+            let is_complete = |_| {
+                thread::sleep(Duration::from_millis(1));
+                status(event.raw()) == CL_COMPLETE
+            };
+            if (0..200).any(is_complete) {
+                Callback::check_all(&all, &bench);
+            }
+        });
     });
 }
 

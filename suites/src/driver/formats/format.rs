@@ -1,8 +1,6 @@
 //! Formats of pixels: which bits hold which component, and what they mean (5.3.1.1; OpenCL C 6.15.15
 //! and 8.3).
 
-use std::fmt;
-
 use clmatrix::memory::{ChannelOrder, ChannelType, ImageFormat};
 use half::f16;
 
@@ -33,12 +31,6 @@ pub struct Format {
     pub bytes: usize,
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CL_{} CL_{}", self.order, self.channel)
-    }
-}
-
 impl Format {
     /// The format with these values of `cl_image_format`.
     pub fn of(values: [u32; 2]) -> Self {
@@ -56,6 +48,11 @@ impl Format {
             _ => Other,
         };
         Self { values, order, channel, class, bytes }
+    }
+
+    /// The names of the order and the type of channels.
+    pub fn name(&self) -> String {
+        format!("CL_{} CL_{}", self.order, self.channel)
     }
 
     /// Returns whether these tests know the pixels.

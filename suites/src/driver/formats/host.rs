@@ -27,7 +27,7 @@ per_type! {
             for format in all().filter(|_| is_possible) {
                 let is_wide = format.order == "RGBA" && format.class != ChannelClass::Snorm;
                 let is_required = format.is_known() && is_wide || format.is_usual() && format.order == "BGRA";
-                let rule = format_args!("{format} is one of the minimum list (5.3.2.1)");
+                let rule = format!("{} is one of the minimum list (5.3.2.1)", format.name());
                 bench.check(!is_required || list.contains(&format), &call, rule, "not listed");
             }
         }
@@ -179,35 +179,34 @@ fn a_fill_converts_its_colour(bench: Bench, #[case] set: usize, #[case] classes:
 
 per_type! {
     fn copies_keep_the_bits(bench, of_type) {
-        let (part, start) = (of_type.part(), Region { origin: [0; 3], ..of_type.part() });
+        let Region { origin: part, size: region } = of_type.part();
         let way = "CopyImageToBuffer and clEnqueueCopyBufferToImage";
-        let ways = [("CopyImage", part, start), ("CopyImage", start, part), (way, start, part)];
+        let ways = [("CopyImage", part, [0; 3]), ("CopyImage", [0; 3], part), (way, [0; 3], part)];
         let kinds = kinds(&bench, of_type, CL_MEM_READ_WRITE);
         let all = kinds.flat_map(|kind| of_type.memory().map(move |flags| (kind, flags)));
         for ((kind, flags), (call, source, target)) in all.flat_map(|it| ways.map(|at| (it, at))) {
-            let [from, before] = [1, 100].map(|seed| kind.pattern(seed));
-            let images = [&from, &before].map(|pixels| kind.with(flags.value, pixels));
+            // The pixels of both images: those of the second one change as the copy says.
+            let [from, mut model] = [1, 100].map(|seed| kind.pattern(seed));
+            let images = [&from, &model].map(|pixels| kind.with(flags.value, pixels));
             let [image, copy] = images.each_ref().map(|image| image.object.raw());
-            let size = kind.format.size();
-            let buffer = bench.new_buffer(CL_MEM_READ_WRITE, from.len() + size);
+            let pixel = kind.format.size();
+            let buffer = bench.new_buffer(CL_MEM_READ_WRITE, from.len() + pixel);
             let (queue, raw) = (bench.queue, buffer.raw());
-            let [at, to, region] = [&source.origin, &target.origin, &part.size].map(|it| it.as_ptr());
+            let [at, to, size] = [&source, &target, &region].map(|it| it.as_ptr());
             // SAFETY: the regions are within images and buffers.
             unsafe {
                 if call == way {
-                    enqueued!(clEnqueueCopyImageToBuffer(queue, image, raw, at, region, size));
-                    enqueued!(clEnqueueCopyBufferToImage(queue, raw, copy, size, to, region));
+                    enqueued!(clEnqueueCopyImageToBuffer(queue, image, raw, at, size, pixel));
+                    enqueued!(clEnqueueCopyBufferToImage(queue, raw, copy, pixel, to, size));
                 } else {
-                    enqueued!(clEnqueueCopyImage(queue, image, copy, at, to, region));
+                    enqueued!(clEnqueueCopyImage(queue, image, copy, at, to, size));
                 }
             }
-            let mut wanted = before;
-            let to = (&mut wanted[..], kind.inside(target.origin));
-            move_box(kind.shape(part), (&from, kind.inside(source.origin)), to);
-            let ([at, to], size) = ([source.origin, target.origin], part.size);
-            let about = format!("{kind} with {}, {at:?} to {to:?}, {size:?}", flags.name);
+            let to = (&mut model[..], kind.inside(target));
+            move_box(kind.shape(of_type.part()), (&from, kind.inside(source)), to);
+            let about = format!("{kind} with {}, {source:?} to {target:?}, {region:?}", flags.name);
             let rule = "copies the region alone (5.3.3, 5.3.5)";
-            images[1].check(format_args!("clEnqueue{call}({about})"), rule, &wanted);
+            images[1].check(format_args!("clEnqueue{call}({about})"), rule, &model);
         }
     }
 }
