@@ -323,8 +323,11 @@ impl<'a> ProgramBuilder<'a> {
     /// Adds options of OpenCL and the driver, such as `-cl-std=CL3.0`. A value with blanks has quotes:
     /// `-I "/my kernels"`. Words that are neither options nor their values are refused.
     pub fn options(mut self, options: &str) -> Self {
-        self.options += options;
-        self.options.push(' ');
+        // A driver refuses two blanks in a row.
+        if !options.is_empty() {
+            self.options += options;
+            self.options.push(' ');
+        }
         self
     }
 

@@ -32,6 +32,7 @@ const FAULTS: &[(&str, &[&str])] = &[
     ("queries: attributes of a kernel", &["driver::queries::kernel::a_kernel_tells"]),
     ("queries: last kernel's name", &["driver::queries::program::a_program_tells_its_last_step"]),
     ("queries: parent of a root device", &["driver::queries::device::the_answers_of_a_device_agree"]),
+    ("queries: two blanks in options", &["driver::queries::program::a_build_has_its_options"]),
     ("arguments: local size set again", &["driver::arguments::probe::a_launch_keeps_the_arguments_of_its_enqueue"]),
     ("arguments: vector of three", &["driver::arguments::values::a_value_arrives_whole"]),
     ("arguments: null buffer", &["driver::arguments::probe::an_unusual_value_is_taken_or_refused"]),

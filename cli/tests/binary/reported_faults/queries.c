@@ -106,3 +106,11 @@ cl_int clGetDeviceInfo(cl_device_id device, QUERY) {
         *(cl_device_id *)value = device;
     return code;
 }
+
+/* Apple's driver refused options with two blanks in a row.
+   https://github.com/opencv/opencv/issues/10710 */
+cl_int clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
+                      void (CL_CALLBACK *notify)(cl_program, void *), void *data) {
+    if (fault("queries: two blanks in options") && options && strstr(options, "  ")) return CL_INVALID_BUILD_OPTIONS;
+    return REAL(clBuildProgram)(program, n, devices, options, notify, data);
+}

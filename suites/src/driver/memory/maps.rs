@@ -32,27 +32,6 @@ pub fn touch(flags: u64, mapped: *mut c_void, model: &mut [u8]) -> Checked {
     Ok(())
 }
 
-#[clmatrix_harness::test]
-fn a_map_shows_what_the_unmap_before_it_wrote(bench: Bench) {
-    let (read, whole) = (MAP_FLAGS[0], 0..BYTES);
-    for memory in ALL.into_iter().filter(|memory| memory.is_on(&bench)) {
-        let target = Target::new(&bench, memory, false);
-        if target.has(UNREADABLE | UNWRITABLE) {
-            continue;
-        }
-        let result = check([&target], |[model]| {
-            let map = target.map(MAP_BOTH, whole.clone())?;
-            touch(MAP_BOTH.value, map, model)?;
-            target.enqueue_unmap(map)?;
-            let map = target.map(read, whole.clone())?;
-            touch(read.value, map, model)?;
-            target.unmap(map)
-        });
-        let call = format_args!("a map directly behind the unmap of another of {}", target.name);
-        bench.check_result(result, call, "it has the bytes that the host wrote (5.2.4, 5.5.2)");
-    }
-}
-
 #[rstest]
 #[clmatrix_harness::test]
 fn maps_show_and_keep_bytes(bench: Bench, #[values(false, true)] is_part: bool) {

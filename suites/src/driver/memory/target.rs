@@ -206,22 +206,15 @@ impl<'a> Target<'a> {
         Err(format!("{call} returned {pointer:?}; host_ptr and the offset are {wanted:?} (5.2.4)"))
     }
 
-    /// Unmaps bytes, and waits for it.
-    pub fn unmap(&self, mapped: *mut c_void) -> Checked {
-        let result = self.enqueue_unmap(mapped);
-        finish(self.bench.queue);
-        result
-    }
-
     /// Unmaps bytes.
-    pub fn enqueue_unmap(&self, mapped: *mut c_void) -> Checked {
+    pub fn unmap(&self, mapped: *mut c_void) -> Checked {
         let kind = if self.is_buffer() { Kind::UnmapBuffer } else { Kind::SvmUnmap };
         let mut operands = Operands { mapped, ..Self::operands([self; 2]) };
         let code = kind.code(&mut operands, Call::on(self.bench.queue), ptr::null_mut());
         accepted(code).map_err(|code| format!("{} returned {code}", kind.function()))
     }
 
-    /// Maps bytes at once, does what [`touch`] does, and unmaps them.
+    /// Maps bytes at once, does what [`touch`] does, and unmaps them. A map directly behind shows what the host wrote.
     pub fn touch(&self, flags: Named<u64>, ranges: &[Range<usize>], model: &mut [u8]) -> Checked {
         let is_current = flags.value != CL_MAP_WRITE || !self.has(UNREADABLE);
         let touched = if is_current { flags.value } else { CL_MAP_WRITE_INVALIDATE_REGION };
@@ -231,7 +224,12 @@ impl<'a> Target<'a> {
             result = result.and(touch(touched, map, &mut model[range.clone()]));
             maps.push(map);
         }
-        maps.into_iter().try_for_each(|map| self.unmap(map)).and(result)
+        maps.into_iter().try_for_each(|map| self.unmap(map))?;
+        if touched != CL_MAP_READ && !self.has(UNREADABLE) {
+            self.touch(MAP_FLAGS[0], ranges, model)?;
+        }
+        finish(self.bench.queue);
+        result
     }
 
     /// Replaces all bytes, by a copy from another buffer, as the host may not be allowed to write.

@@ -19,8 +19,8 @@ per_kind! {
 
 per_kind! {
     fn a_wait_list_orders_two_queues(bench, kind) {
-        check(&bench, &[TWO_QUEUES], &around(kind));
-        check(&bench, &[TWO_QUEUES], &[[kind; 2]]);
+        let [first, last] = around(kind);
+        check(&bench, &[TWO_QUEUES], &[first, last, [kind; 2]]);
     }
 }
 
@@ -67,7 +67,7 @@ fn check(bench: &Bench, settings: &[Setting], pairs: &[[Kind; 2]]) {
             let (mut work, queue, mut list) = setting.begin(&stage, *kinds);
             // The second command is not the first one that waits.
             let call = Call::on(other).after(&list);
-            Kind::Marker.enqueue_without_event(&mut bench.no_operands(), call);
+            Kind::FillBuffer.enqueue_without_event(&mut bench.operands(&[]), call);
             work.enqueue(1, Call::on(queue).after(&list), true);
             // The caller may use the memory of the list again (5.10), and release events that commands wait for.
             list.fill(ptr::null_mut());

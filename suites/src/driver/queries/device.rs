@@ -137,12 +137,11 @@ fn a_device_is_one_of_its_platform(bench: Bench) {
     if platform.is_null() {
         return bench.report("clGetDeviceInfo(CL_DEVICE_PLATFORM)", "a platform (4.2)", "null");
     }
-    // Custom devices are not among all.
-    let types = [own, own | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ALL];
-    for types in &types[..if own & CL_DEVICE_TYPE_CUSTOM == 0 { 3 } else { 2 }] {
+    // The bench has found the device among all.
+    for types in [own, own | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU] {
         let (mut list, null) = ([ptr::null_mut(); 256], ptr::null_mut());
         // SAFETY: the driver has named the platform for its device; the list has as many places.
-        let code = unsafe { cl!(clGetDeviceIDs(platform, *types, 256, list.as_mut_ptr(), null)) };
+        let code = unsafe { cl!(clGetDeviceIDs(platform, types, 256, list.as_mut_ptr(), null)) };
         let count = list.iter().filter(|device| **device == bench.device).count();
         let call = format_args!("clGetDeviceIDs(device_type {types:#x})");
         let rule = "the list has the device, which has one of the types, once (4.2)";
@@ -170,14 +169,21 @@ fn the_answers_of_a_device_agree(bench: Bench) {
             |found: &[u32]| matches!(found, [n] if (n >> 22, n >> 12 & 1023) == (major, minor))));
 }
 
+#[rstest]
+#[case::equally(Partition::Equally(1), &[CL_DEVICE_PARTITION_EQUALLY, 1, 0])]
+#[case::by_counts(Partition::ByCounts(&[1, 1]), &[CL_DEVICE_PARTITION_BY_COUNTS, 1, 1, 0, 0])]
 #[clmatrix_harness::test]
-fn a_part_of_a_device_answers_as_it_was_made(bench: Bench) {
-    let parts = parts(bench.on_device.context.default_device(), Partition::Equally(1));
+fn a_part_of_a_device_answers_as_it_was_made(
+    bench: Bench,
+    #[case] partition: Partition<'_>,
+    #[case] properties: &[isize],
+) {
+    let parts = parts(bench.on_device.context.default_device(), partition);
     for part in parts.expect("parts of one compute unit") {
         answers!(bench, Device(part.as_raw()), "a part of a device";
             pointer CL_DEVICE_PARENT_DEVICE bench.device, is CL_DEVICE_MAX_COMPUTE_UNITS 1_u32,
             pointer CL_DEVICE_PLATFORM bench.platform(),
-            list CL_DEVICE_PARTITION_TYPE &[CL_DEVICE_PARTITION_EQUALLY, 1, 0],
+            list CL_DEVICE_PARTITION_TYPE properties,
             check CL_DEVICE_PARTITION_PROPERTIES ("ways to divide it, or 0",
                 |found: &[isize]| !found.is_empty()),
             counted CL_DEVICE_REFERENCE_COUNT (Class::Device, part.as_raw()));

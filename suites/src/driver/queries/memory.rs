@@ -199,6 +199,9 @@ fn memory_of_a_list_has_its_properties(bench: Bench, #[values(&[], &[0])] list: 
     let image = bench.has_images.then(|| unsafe {
         created!(Memory clCreateImageWithProperties(context, given, flags, format, shape, none))
     });
+    let part = bench.sub_buffer(buffer.raw(), 0, [0, BYTES]);
+    answers!(bench, Memory(part.raw()), format!("a part of a buffer with list {list:?}");
+        list CL_MEM_PROPERTIES &[0_u64; 0]);
     for (object, kind) in [buffer].into_iter().chain(image).zip(["Buffer", "Image"]) {
         let name = format!("an object of clCreate{kind}WithProperties with list {list:?}");
         answers!(bench, Memory(object.raw()), name; list CL_MEM_PROPERTIES list,

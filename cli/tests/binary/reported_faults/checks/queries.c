@@ -70,6 +70,14 @@ static const char *parent_of_a_root_device(void) {
     return found == NULL ? RIGHT : "CL_DEVICE_PARENT_DEVICE of a device that is no part of another is not null";
 }
 
+static const char *two_blanks_in_options(void) {
+    const char *source = "kernel void one(void) {}";
+    cl_int code;
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &code);
+    OK(code);
+    return clBuildProgram(program, 1, &device, "-DA=1  -DB=2", NULL, NULL) ? "a program with two blanks in its options is not built" : RIGHT;
+}
+
 const check queries[] = {
     {"queries: buffer of an image", buffer_of_an_image},
     {"queries: offset asked again", offset_asked_again},
@@ -79,5 +87,6 @@ const check queries[] = {
     {"queries: attributes of a kernel", attributes_of_a_kernel},
     {"queries: last kernel's name", last_kernels_name},
     {"queries: parent of a root device", parent_of_a_root_device},
+    {"queries: two blanks in options", two_blanks_in_options},
     {0},
 };
