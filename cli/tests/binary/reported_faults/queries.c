@@ -109,8 +109,7 @@ cl_int clGetDeviceInfo(cl_device_id device, QUERY) {
 
 /* Apple's driver refused options with two blanks in a row.
    https://github.com/opencv/opencv/issues/10710 */
-cl_int clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
-                      void (CL_CALLBACK *notify)(cl_program, void *), void *data) {
-    if (fault("queries: two blanks in options") && options && strstr(options, "  ")) return CL_INVALID_BUILD_OPTIONS;
+cl_int clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices, const char *options, void *notify, void *data) {
+    if (fault("queries: two blanks in options") && options && strstr(options, "  ")) return CL_INVALID_VALUE;
     return REAL(clBuildProgram)(program, n, devices, options, notify, data);
 }
