@@ -9,59 +9,59 @@ mod samplers;
 
 use std::fmt;
 
-use super::command::Kind::{self as Command, *};
+use super::command::Kind::{
+    self as Command, CopyImage, FillImage, MapImage, ReadImage, WriteImage,
+};
 use super::memory::{MAP_FLAGS, move_box, touch};
 use super::prelude::*;
 use crate::plain_calls::arguments::Arguments;
 use format::{COMPONENTS, ChannelClass, Format};
 
-/// Declares the types of images, each with the name of its cases, the constant, the type in kernels, the coordinates of
-/// the vector `p` there, and the pixels of these tests; and `per_type!`.
-macro_rules! types {
-    ($d:tt $($case:ident $type:ident $constant:ident $name:literal $at:literal $size:expr;)*) => {
-        /// The types of images. The rows of a wide one have more than 64 pixels.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Type {
-            $($type,)*
-        }
+/// The types of images. The rows of a wide one have more than 64 pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    OneD,
+    OfBuffer,
+    OneDArray,
+    TwoD,
+    TwoDArray,
+    ThreeD,
+    Wide,
+}
 
-        impl Type {
-            /// The constant, the type in kernels, the coordinates and the pixels; the layers of an array are the last
-            /// dimension.
-            fn row(self) -> (Named<u32>, &'static str, &'static str, [usize; 3]) {
-                [$((named!($constant), $name, $at, $size)),*][self as usize]
-            }
-        }
-
-        /// Declares a test with a case for each type of images.
-        macro_rules! per_type {
-            (fn $d name:ident($d bench:ident, $d of_type:ident) $d body:block) => {
-                #[rstest]
-                $(#[case::$case(Type::$type)])*
-                #[clmatrix_harness::test(requires(images))]
-                fn $d name(#[from(bench)] $d bench: Bench, #[case] $d of_type: Type) $d body
-            };
-        }
-
-        use per_type;
+/// Declares a test with a case for each type of images.
+macro_rules! per_type {
+    (fn $name:ident($bench:ident, $of_type:ident) $body:block) => {
+        #[rstest]
+        #[case::one_d(Type::OneD)]
+        #[case::of_buffer(Type::OfBuffer)]
+        #[case::one_d_array(Type::OneDArray)]
+        #[case::two_d(Type::TwoD)]
+        #[case::two_d_array(Type::TwoDArray)]
+        #[case::three_d(Type::ThreeD)]
+        #[case::wide(Type::Wide)]
+        #[clmatrix_harness::test(requires(images))]
+        fn $name(#[from(bench)] $bench: Bench, #[case] $of_type: Type) $body
     };
 }
 
-types! { $
-    one_d OneD CL_MEM_OBJECT_IMAGE1D "1d" "p.x" [5, 1, 1];
-    of_buffer OfBuffer CL_MEM_OBJECT_IMAGE1D_BUFFER "1d_buffer" "p.x" [5, 1, 1];
-    one_d_array OneDArray CL_MEM_OBJECT_IMAGE1D_ARRAY "1d_array" "p.xy" [5, 4, 1];
-    two_d TwoD CL_MEM_OBJECT_IMAGE2D "2d" "p.xy" [5, 4, 1];
-    two_d_array TwoDArray CL_MEM_OBJECT_IMAGE2D_ARRAY "2d_array" "p" [5, 4, 3];
-    three_d ThreeD CL_MEM_OBJECT_IMAGE3D "3d" "p" [5, 4, 3];
-    wide Wide CL_MEM_OBJECT_IMAGE2D "2d" "p.xy" [67, 4, 1];
-}
-
-/// The kinds of memory that images may have.
-static MEMORY: [Named<u64>; 5] = named![CL_MEM_READ_WRITE; CL_MEM_ALLOC_HOST_PTR;
-    CL_MEM_USE_HOST_PTR; CL_MEM_COPY_HOST_PTR; CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR];
+use per_type;
 
 impl Type {
+    /// The constant, the type in kernels, the coordinates of the vector `p` there, and the pixels of these tests; the
+    /// layers of an array are the last dimension.
+    fn row(self) -> (Named<u32>, &'static str, &'static str, [usize; 3]) {
+        match self {
+            Self::OneD => (named!(CL_MEM_OBJECT_IMAGE1D), "1d", "p.x", [5, 1, 1]),
+            Self::OfBuffer => (named!(CL_MEM_OBJECT_IMAGE1D_BUFFER), "1d_buffer", "p.x", [5, 1, 1]),
+            Self::OneDArray => (named!(CL_MEM_OBJECT_IMAGE1D_ARRAY), "1d_array", "p.xy", [5, 4, 1]),
+            Self::TwoD => (named!(CL_MEM_OBJECT_IMAGE2D), "2d", "p.xy", [5, 4, 1]),
+            Self::TwoDArray => (named!(CL_MEM_OBJECT_IMAGE2D_ARRAY), "2d_array", "p", [5, 4, 3]),
+            Self::ThreeD => (named!(CL_MEM_OBJECT_IMAGE3D), "3d", "p", [5, 4, 3]),
+            Self::Wide => (named!(CL_MEM_OBJECT_IMAGE2D), "2d", "p.xy", [67, 4, 1]),
+        }
+    }
+
     fn whole(self) -> Region {
         Region { origin: [0; 3], size: self.row().3 }
     }
@@ -72,8 +72,11 @@ impl Type {
         Region { origin: self.row().3.map(|size| usize::from(size > 1)), size }
     }
 
-    /// The kinds of memory that images of this type may have.
+    /// The kinds of memory that images may have.
     fn memory(self) -> impl DoubleEndedIterator<Item = Named<u64>> + Clone {
+        const MEMORY: [Named<u64>; 5] = named![CL_MEM_READ_WRITE; CL_MEM_ALLOC_HOST_PTR;
+            CL_MEM_USE_HOST_PTR; CL_MEM_COPY_HOST_PTR;
+            CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR];
         MEMORY.into_iter().take(if self == Self::OfBuffer { 1 } else { MEMORY.len() })
     }
 }
