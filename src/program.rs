@@ -323,7 +323,7 @@ impl<'a> ProgramBuilder<'a> {
     /// Adds options of OpenCL and the driver, such as `-cl-std=CL3.0`. A value with blanks has quotes:
     /// `-I "/my kernels"`. Words that are neither options nor their values are refused.
     pub fn options(mut self, options: &str) -> Self {
-        // A driver refuses two blanks in a row.
+        // Apple's driver refuses two blanks in a row, to which an empty text would lead.
         if !options.is_empty() {
             self.options += options;
             self.options.push(' ');

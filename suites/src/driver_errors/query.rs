@@ -51,12 +51,12 @@ fn a_type_that_no_device_has_is_not_found(bench: Bench) {
     let type_of =
         |device: &cl_device_id| Subject::Device(*device).value::<u64>(named!(CL_DEVICE_TYPE));
     let all = devices[..count as usize].iter().map(type_of).fold(0, |all, one| all | one);
-    let types = [CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR];
-    for lacking in types.into_iter().filter(|one| all & one == 0) {
+    let types = named![CL_DEVICE_TYPE_CPU; CL_DEVICE_TYPE_GPU; CL_DEVICE_TYPE_ACCELERATOR];
+    for Named { name, value } in types.into_iter().filter(|one| all & one.value == 0) {
         // SAFETY: as above.
         let code =
-            unsafe { cl!(clGetDeviceIDs(platform, lacking, 0, ptr::null_mut(), &raw mut count)) };
-        let case = format_args!("device_type {lacking:#x}, which no device has");
+            unsafe { cl!(clGetDeviceIDs(platform, value, 0, ptr::null_mut(), &raw mut count)) };
+        let case = format_args!("{name}, which no device has");
         assert_code(("clGetDeviceIDs", code), case, &[CL_DEVICE_NOT_FOUND]);
     }
 }

@@ -1,4 +1,4 @@
-//! Sub-buffers: creation (5.2.1), and copies between those that overlap (5.2.2).
+//! Sub-buffers: creation (5.2.1), copies between those that overlap (5.2.2), and bytes behind the end (5.2.2 to 5.2.4).
 
 use super::prelude::*;
 

@@ -296,16 +296,16 @@ impl Bench {
     pub fn build(&self, source: &str, options: &str) -> Object {
         let (text, length) = (source.as_ptr().cast(), source.len());
         let (text, length) = (&raw const text, &raw const length);
-        let options = CString::new(options).expect("no zero in the options");
+        let given = CString::new(options).expect("no zero in the options");
         let (context, n, devices) = (self.context, self.devices.len(), self.devices.as_ptr());
         // SAFETY: the source has the length that the call gets; the call creates a reference.
         unsafe {
             let program = created!(Program clCreateProgramWithSource(context, 1, text, length));
-            let (raw, n, options) = (program.raw(), n as u32, options.as_ptr());
+            let (raw, n, options) = (program.raw(), n as u32, given.as_ptr());
             let code = cl!(clBuildProgram(raw, n, devices, options, None, ptr::null_mut()));
             if code != CL_SUCCESS {
                 let log = Subject::Build(raw, self.device).text(named!(CL_PROGRAM_BUILD_LOG));
-                panic!("clBuildProgram returned {}: {log}", code_name(code));
+                panic!("clBuildProgram({given:?}) returned {}: {log}", code_name(code));
             }
             program
         }

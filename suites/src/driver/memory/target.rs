@@ -130,7 +130,7 @@ impl<'a> Target<'a> {
                 const PAGE: usize = 4096;
                 let memory = bench.new_host(size + odd + PAGE).cast::<u8>();
                 pointer = memory.wrapping_add(memory.align_offset(PAGE) + odd).cast();
-                format!("host memory {odd} bytes behind the start of a page")
+                format!("{size} bytes of host memory, {odd} behind the start of a page")
             }
             Static => {
                 assert!(size <= BYTES, "static data has {BYTES} bytes");
@@ -214,7 +214,8 @@ impl<'a> Target<'a> {
         accepted(code).map_err(|code| format!("{} returned {code}", kind.function()))
     }
 
-    /// Maps bytes at once, does what [`touch`] does, and unmaps them. A map directly behind shows what the host wrote.
+    /// Maps bytes at once, does what [`touch`] does, and unmaps them. If the host reads and writes, another map directly
+    /// behind shows what it wrote.
     pub fn touch(&self, flags: Named<u64>, ranges: &[Range<usize>], model: &mut [u8]) -> Checked {
         let is_current = flags.value != CL_MAP_WRITE || !self.has(UNREADABLE);
         let touched = if is_current { flags.value } else { CL_MAP_WRITE_INVALIDATE_REGION };
@@ -225,8 +226,9 @@ impl<'a> Target<'a> {
             maps.push(map);
         }
         maps.into_iter().try_for_each(|map| self.unmap(map))?;
-        if touched != CL_MAP_READ && !self.has(UNREADABLE) {
-            self.touch(MAP_FLAGS[0], ranges, model)?;
+        if touched == MAP_BOTH.value {
+            let again = self.touch(MAP_FLAGS[0], ranges, model);
+            result = result.and(again.map_err(|answer| format!("{answer}, behind the unmap")));
         }
         finish(self.bench.queue);
         result
@@ -284,6 +286,7 @@ impl Drop for Target<'_> {
     fn drop(&mut self) {
         if let (Mapped(_), Some(mapped)) = (self.memory, &self.under) {
             let unmapped = mapped.unmap(self.pointer);
+            finish(self.bench.queue);
             assert!(unmapped.is_ok() || thread::panicking(), "{unmapped:?}");
         }
     }

@@ -65,13 +65,15 @@ fn check(bench: &Bench, settings: &[Setting], pairs: &[[Kind; 2]]) {
         let (mut stage, other) = (Stage::new(bench), bench.new_queue(0));
         for kinds in pairs {
             let (mut work, queue, mut list) = setting.begin(&stage, *kinds);
-            // The second command is not the first one that waits.
-            let call = Call::on(other).after(&list);
-            Kind::FillBuffer.enqueue_without_event(&mut bench.operands(&[]), call);
+            // Another command waits for the same events in every second pair, before this one does.
+            if stage.held.len() % 2 == 1 && !list.is_empty() {
+                let call = Call::on(other).after(&list);
+                Kind::FillBuffer.enqueue_without_event(&mut bench.operands(&[]), call);
+            }
             work.enqueue(1, Call::on(queue).after(&list), true);
-            // The caller may use the memory of the list again (5.10), and release events that commands wait for.
+            // The caller may use the memory of the list again (5.10), and release events that commands wait for (5.11).
             list.fill(ptr::null_mut());
-            if stage.held.len() % 2 == 1 {
+            if stage.held.len() % 4 == 2 {
                 work.events.drain(..work.events.len() - 1);
             }
             stage.held.push(work);
