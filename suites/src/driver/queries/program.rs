@@ -183,9 +183,11 @@ fn queries_succeed_after_refused_options_and_for_a_binary(bench: Bench) {
 extern "C" fn ask_status(program: cl_program, user_data: *mut c_void) {
     let status = || -> Result<cl_int, cl_int> {
         let device = Subject::Program(program).bytes(CL_PROGRAM_DEVICES)?;
-        let device = bytemuck::pod_read_unaligned::<usize>(&device) as cl_device_id;
-        let status = Subject::Build(program, device).bytes(CL_PROGRAM_BUILD_STATUS)?;
-        Ok(bytemuck::pod_read_unaligned(&status))
+        let device = bytemuck::try_pod_read_unaligned::<usize>(&device).unwrap_or(0);
+        let of_build = Subject::Build(program, device as cl_device_id);
+        let status = of_build.bytes(CL_PROGRAM_BUILD_STATUS)?;
+        // A panic would end the process here.
+        bytemuck::try_pod_read_unaligned(&status).map_err(|_| CL_INVALID_VALUE)
     };
     of_event(program, status().unwrap_or_else(|code| code).abs(), user_data);
 }
