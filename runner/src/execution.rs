@@ -141,7 +141,7 @@ impl Execution<'_> {
 
     /// Records all that is known before the first test.
     fn record_head(&self, recorder: &Recorder<'_>) {
-        if !recorder.is_kept() {
+        if !recorder.is_kept {
             return;
         }
         let Self { setup, run, .. } = self;

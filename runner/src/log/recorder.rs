@@ -67,6 +67,8 @@ impl Observer for () {
 /// Writes the log and notifies the observer.
 pub struct Recorder<'a> {
     sinks: Mutex<Sinks>,
+    /// True if events are written.
+    pub is_kept: bool,
     sync: Sync,
     /// True if the log has lines that are not synced.
     is_dirty: AtomicBool,
@@ -109,10 +111,12 @@ impl<'a> Recorder<'a> {
     /// Writes to `log`, if there is one.
     pub fn new(log: Option<File>, sync: Sync, to_stdout: bool, observer: &'a dyn Observer) -> Self {
         let sum = log.as_ref().map(|_| Sum::default());
+        let is_kept = sum.is_some() || to_stdout;
         let log = log.map(Arc::new);
         let sinks = Sinks { log, length: 0, sum, to_stdout, stdout_error: None, loss: None };
         Self {
             sinks: Mutex::new(sinks),
+            is_kept,
             sync,
             is_dirty: AtomicBool::new(false),
             lacks_results: AtomicBool::new(false),
@@ -129,7 +133,7 @@ impl<'a> Recorder<'a> {
 
     /// Adds a line to the log. Does nothing if events are not written.
     pub fn record(&self, event: Event) {
-        if !self.is_kept() {
+        if !self.is_kept {
             return;
         }
         let mut line = serde_json::to_vec(&event).expect("events are plain data");
@@ -156,12 +160,6 @@ impl<'a> Recorder<'a> {
         if let Some(Err(error)) = log.map(|log| log.sync_data()) {
             self.sinks.lock().lose(error);
         }
-    }
-
-    /// Returns whether events are written.
-    pub fn is_kept(&self) -> bool {
-        let sinks = self.sinks.lock();
-        sinks.log.is_some() || sinks.to_stdout
     }
 
     /// Returns the number of a new worker, unique in the run.

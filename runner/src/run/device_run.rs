@@ -289,7 +289,7 @@ impl<'a> DeviceRun<'a> {
     /// them. Returns the worker if the next test can run in it.
     fn characterized(&self, mut worker: Worker<'a>) -> Option<Worker<'a>> {
         let RunState { run, recorder, .. } = self.state;
-        let device = self.device.filter(|_| recorder.is_kept());
+        let device = self.device.filter(|_| recorder.is_kept);
         let Some((device, query)) = device.zip(run.device_query.as_ref()) else {
             return Some(worker);
         };

@@ -2,6 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use foldhash::fast::RandomState;
 use parking_lot::{Condvar, Mutex};
 
 use crate::run::{Entry, SoFar};
@@ -30,10 +31,10 @@ struct State {
     /// The number of times that the tests were queued.
     filled: u32,
     waiting: VecDeque<Entry>,
-    running: HashSet<Entry>,
+    running: HashSet<Entry, RandomState>,
     /// The tests that are not queued: they have earlier results, or did not run.
-    left_out: HashSet<Entry>,
-    has_ended: HashSet<Entry>,
+    left_out: HashSet<Entry, RandomState>,
+    has_ended: HashSet<Entry, RandomState>,
     /// True if a test was not run after its first time.
     lacks_a_test: bool,
 }

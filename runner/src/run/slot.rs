@@ -352,8 +352,8 @@ impl Course {
 
     /// Takes the result: the last attempt, with the others.
     fn take_result(&mut self) -> TestResult {
-        let mut earlier: Vec<_> = self.tried.drain(..).map(|tried| tried.result).collect();
-        let last = earlier.pop().expect("an attempt");
+        let last = self.tried.pop().expect("an attempt").result;
+        let earlier = self.tried.drain(..).map(|tried| tried.result).collect();
         TestResult { earlier, ..last }
     }
 }

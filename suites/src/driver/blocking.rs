@@ -54,7 +54,8 @@ fn a_call_waits_for_all_commands(bench: Bench, #[case] call: &str, #[case] prope
         let (mut list, gate) = (vec![stage.ended.raw(); count], [stage.gate.raw()]);
         list[last] = gate[0];
         for ((n, event), queue) in list.iter_mut().enumerate().zip(queues.iter().cycle()) {
-            let mut work = Work::new(&bench, [Kind::FillBuffer], Kind::whole);
+            let kind = if last % 2 == 0 { Kind::Kernel } else { Kind::FillBuffer };
+            let mut work = Work::new(&bench, [kind], Kind::whole);
             (work.name, work.rule) = (format!("command {n} before {name}"), rule);
             *event = work.enqueue(0, Call::on(*queue).after(&gate[..usize::from(n == last)]), true);
             stage.held.push(work);

@@ -13,9 +13,10 @@ pub const SHAPE: [usize; 3] = [16, 8, 3];
 /// A null handle or pointer.
 pub const NULL: *mut c_void = ptr::null_mut();
 
-/// The commands on buffers, under the names that they have in the names of tests.
+/// The commands on buffers or on no memory, under the names that they have in the names of tests.
 #[expect(non_snake_case, reason = "the names of tests have this name, too")]
 pub mod OnBuffers {
+    pub use super::Kind::{Barrier, Marker};
     pub use super::Kind::{CopyBuffer as Copy, CopyRect, FillBuffer as Fill, MapBuffer as Map};
     pub use super::Kind::{Migrate, ReadBuffer as Read, ReadRect, UnmapBuffer as Unmap};
     pub use super::Kind::{WriteBuffer as Write, WriteRect};

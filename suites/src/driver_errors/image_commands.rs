@@ -178,7 +178,7 @@ cases! {
         => CL_INVALID_VALUE;
     null_slice_pitch_of_a_volume(c.memory[0] = volume(bench); c.mapped_pitches[1] = None)
         => CL_INVALID_VALUE;
-    an_unknown_flag(c.flags = 1 << 40) => CL_INVALID_VALUE;
+    an_unknown_flag(c.flags |= 1 << 40) => CL_INVALID_VALUE;
     read_and_invalidate(c.flags = CL_MAP_READ | CL_MAP_WRITE_INVALIDATE_REGION)
         => CL_INVALID_VALUE;
     null_image(c.memory[0] = NULL) => CL_INVALID_MEM_OBJECT;

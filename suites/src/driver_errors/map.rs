@@ -8,7 +8,7 @@ cases! {
     valid() => CL_SUCCESS;
     no_bytes(c.size = 0) => CL_INVALID_VALUE;
     null_buffer(c.memory[0] = NULL) => CL_INVALID_MEM_OBJECT;
-    an_unknown_flag(c.flags = 1 << 40) => CL_INVALID_VALUE;
+    an_unknown_flag(c.flags |= 1 << 40) => CL_INVALID_VALUE;
     read_and_invalidate(c.flags = CL_MAP_READ | CL_MAP_WRITE_INVALIDATE_REGION)
         => CL_INVALID_VALUE;
     write_and_invalidate(c.flags = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)

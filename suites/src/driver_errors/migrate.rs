@@ -9,5 +9,5 @@ cases! {
     no_objects(c.count = 0) => CL_INVALID_VALUE;
     a_null_list(c.list = None) => CL_INVALID_VALUE;
     a_null_object(c.list = Some([c.memory[0], NULL])) => CL_INVALID_MEM_OBJECT;
-    an_unknown_flag(c.flags = 1 << 40) => CL_INVALID_VALUE;
+    an_unknown_flag(c.flags = CL_MIGRATE_MEM_OBJECT_HOST | 1 << 40) => CL_INVALID_VALUE;
 }

@@ -109,7 +109,7 @@ cases! {
     valid() => CL_SUCCESS;
     null_memory(c.memory[0] = NULL) => CL_INVALID_VALUE;
     no_bytes(c.size = 0) => CL_INVALID_VALUE;
-    an_unknown_flag(c.flags = 1 << 40) => CL_INVALID_VALUE;
+    an_unknown_flag(c.flags |= 1 << 40) => CL_INVALID_VALUE;
     read_and_invalidate(c.flags = CL_MAP_READ | CL_MAP_WRITE_INVALIDATE_REGION)
         => CL_INVALID_VALUE;
 }
@@ -128,7 +128,7 @@ cases! {
     valid_without_sizes(c.sizes = None) => CL_SUCCESS;
     no_pointers(c.count = 0) => CL_INVALID_VALUE;
     a_null_list(c.list = None) => CL_INVALID_VALUE;
-    an_unknown_flag(c.flags = 1 << 40) => CL_INVALID_VALUE;
+    an_unknown_flag(c.flags |= 1 << 40) => CL_INVALID_VALUE;
 }
 
 cases! {

@@ -85,7 +85,7 @@ wait_lists! {
     #[clmatrix_harness::test]
     OnBuffers;
     fn buffer_commands_check_wait_lists:
-        Read Write Copy ReadRect WriteRect CopyRect Fill Map Unmap Migrate;
+        Read Write Copy ReadRect WriteRect CopyRect Fill Map Unmap Migrate Marker Barrier;
     fn buffer_commands_refuse_failed_events: Read Write ReadRect WriteRect Map;
 }
 

@@ -395,6 +395,22 @@ fn temporary_buffers_do_not_pile_up(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
+for_each_type! {
+    fn the_first_layer_is_copied_to_the_last(on_device, image_type) {
+        let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+        let mut all = places(image.shape());
+        enqueue_copy(&on_device.queue, &image, &all, ..)?;
+        let (mut layer, mut origin, last) = ([1; 3], [0; 3], image.shape().len() - 1);
+        layer[..=last].copy_from_slice(image.shape());
+        origin[last] = std::mem::replace(&mut layer[last], 1) - 1;
+        enqueue_copy(&on_device.queue, &image, &image, ImageCopy::new(layer).dst_origin(origin))?;
+        let pixels = all.len() / (origin[last] + 1);
+        all.copy_within(..pixels, pixels * origin[last]);
+        assert_eq!(seen(&on_device, &image)?, all);
+        Ok(())
+    }
+}
+
 #[clmatrix_harness::test(requires(images))]
 fn pixels_are_copied_within_one_image(on_device: OnDevice) -> Result<()> {
     let image = letters(&on_device)?;

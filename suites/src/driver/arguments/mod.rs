@@ -36,6 +36,20 @@ fn try_set(kernel: &Object, index: u32, size: usize, mut value: Vec<u8>) -> cl_i
     code
 }
 
+#[clmatrix_harness::test]
+fn arguments_that_the_kernel_does_not_use_are_set(bench: Bench) {
+    let source =
+        "kernel void k(global uint *to, uint a, local int *b, global int *c) { to[0] = 7; }";
+    let kernel = bench.new_kernel(&bench.build(source, ""), "k");
+    let (buffer, raw) = (bench.new_buffer(CL_MEM_READ_WRITE, SIZE), kernel.raw());
+    SETTING.set("of an argument that the kernel does not use (5.9.2)");
+    set(raw, 1, 5_u32);
+    succeeds("clSetKernelArg", try_set(&kernel, 2, 64, vec![]));
+    set(raw, 3, buffer.raw());
+    let found = bench.run(&kernel, &[0_u32], ONE)[0];
+    bench.check(found == 7, "clEnqueueNDRangeKernel", "the kernel writes 7 (5.10)", found);
+}
+
 /// Checks the type of the event of a launch or a native kernel.
 fn check_type(bench: &Bench, event: &Object, wanted: Named<cl_command_type>, call: &str) {
     let found: u32 = Subject::Event(event.raw()).value(named!(CL_EVENT_COMMAND_TYPE));

@@ -47,9 +47,10 @@ fn probe(bench: &Bench) -> Probe<'_> {
         let mode = if found == 0 { CL_ADDRESS_CLAMP } else { CL_ADDRESS_CLAMP_TO_EDGE };
         handle(bench.sampler(false, mode, CL_FILTER_NEAREST))
     };
-    // The third element of an allocation.
+    // Elements of one allocation.
+    let all = if bench.has_svm() { bench.new_svm(SIZE) } else { ptr::null_mut() };
     let shared = |n: u32| {
-        let memory = bench.new_svm(12).wrapping_byte_add(8);
+        let memory = all.wrapping_byte_add(4 * (n as usize - 70));
         // SAFETY: both have as many bytes, and the call blocks.
         unsafe { enqueued!(clEnqueueSVMMemcpy(bench.queue, 1, memory, (&raw const n).cast(), 4)) };
         Svm(memory)

@@ -162,6 +162,25 @@ fn ranges_that_break_a_rule_are_refused(
     bench.check(runs == 0, format_args!("launches, {rule}"), "no work item runs (5.10)", runs);
 }
 
+/// Launches one group of as many work items as a kernel may have.
+#[rstest]
+#[case::without_local_memory("")]
+#[case::with_local_memory(
+    "local uint l[64]; l[get_local_id(0) % 64] = 1; barrier(CLK_LOCAL_MEM_FENCE);"
+)]
+#[clmatrix_harness::test]
+fn the_largest_group_runs(bench: Bench, #[case] body: &str) {
+    let source = format!("kernel void k(global uint *n) {{ {body} atomic_inc(n); }}");
+    let kernel = bench.new_kernel(&bench.build(&source, ""), "k");
+    let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
+    let most: usize = of_kernel.value(named!(CL_KERNEL_WORK_GROUP_SIZE));
+    let sizes = Subject::Device(bench.device).list::<usize>(named!(CL_DEVICE_MAX_WORK_ITEM_SIZES));
+    let most = most.min(sizes[0]);
+    let found = bench.run(&kernel, &[0_u32], [&[], &[most], &[most]])[0];
+    let rule = "each work item of a group of CL_KERNEL_WORK_GROUP_SIZE runs (5.9.4, 5.10)";
+    bench.check(found as usize == most, call(at(&[], &[most], &[most])), rule, found);
+}
+
 #[clmatrix_harness::test(requires(opencl = "2.1"))]
 fn a_launch_without_work_items_waits(bench: Bench) {
     let kernel = bench.new_kernel(&bench.build("kernel void k() {}", ""), "k");

@@ -165,6 +165,28 @@ per_type! {
     }
 }
 
+#[clmatrix_harness::test(requires(images))]
+fn flags_of_access_are_not_for_commands(bench: Bench) {
+    const FLAGS: [Named<u64>; 5] = named![CL_MEM_HOST_NO_ACCESS | CL_MEM_COPY_HOST_PTR;
+        CL_MEM_HOST_READ_ONLY | CL_MEM_COPY_HOST_PTR; CL_MEM_HOST_WRITE_ONLY | CL_MEM_COPY_HOST_PTR;
+        CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR; CL_MEM_WRITE_ONLY | CL_MEM_COPY_HOST_PTR];
+    let (kind, part) = (Kind::usual(&bench, Type::TwoD), Type::TwoD.part());
+    let [before, mut filled] = [(); 2].map(|()| kind.pattern(1));
+    let to = (&mut filled[..], kind.inside(part.origin));
+    move_box(kind.shape(part), (&[7; 80], kind.outside([0; 2])), to);
+    for flags in FLAGS {
+        let [image, copied] = [flags.value, CL_MEM_READ_WRITE].map(|it| kind.with(it, &before));
+        let mut fill = image.arguments(FillImage, part);
+        fill.colour = Some([7; 4]);
+        succeeds("clEnqueueFillImage", fill.call(ptr::null_mut()));
+        let mut copy = image.arguments(CopyImage, Type::TwoD.whole());
+        copy.memory[1] = copied.object.raw();
+        succeeds("clEnqueueCopyImage", copy.call(ptr::null_mut()));
+        let call = format_args!("clEnqueueFillImage and clEnqueueCopyImage({})", flags.name);
+        copied.check(call, "the flags are for kernels and the host (5.3.1)", &filled);
+    }
+}
+
 #[rstest]
 #[case::normalized_beyond(BEYOND, &[ChannelClass::Unorm, ChannelClass::Snorm])]
 #[case::integers_beyond(BEYOND, &[ChannelClass::Signed, ChannelClass::Unsigned])]

@@ -61,19 +61,23 @@ per_type! {
 #[clmatrix_harness::test(requires(images))]
 fn slices_are_written_and_read_apart(
     bench: Bench,
-    #[values(Type::TwoDArray, Type::ThreeD)] of_type: Type,
+    #[values(Type::OneDArray, Type::TwoDArray, Type::ThreeD)] of_type: Type,
     #[values(false, true)] is_copied: bool,
 ) {
     let kind = Kind::usual(&bench, of_type);
     let (mut pixels, image) = (kind.pattern(1), kind.with(CL_MEM_READ_WRITE, &kind.pattern(100)));
-    let [width, height, depth] = of_type.whole().size;
-    let slice = |z| Region { origin: [0, 0, z], size: [width, height, 1] };
-    let bytes = pixels.len() / depth;
+    let (size, axis) = (of_type.whole().size, if of_type == Type::OneDArray { 1 } else { 2 });
+    let with = |mut sizes: [usize; 3], value| {
+        sizes[axis] = value;
+        sizes
+    };
+    let slice = |z| Region { origin: with([0; 3], z), size: with(size, 1) };
+    let bytes = pixels.len() / size[axis];
     let written = pixels.chunks_mut(bytes).enumerate().rev();
     written.for_each(|(z, slice_of)| image.transfer(WriteImage, slice(z), [0; 2], slice_of));
     if is_copied {
-        let (mut copy, last) = (image.arguments(CopyImage, slice(0)), depth - 1);
-        copy.origins[1] = Some([0, 0, last]);
+        let (mut copy, last) = (image.arguments(CopyImage, slice(0)), size[axis] - 1);
+        copy.origins[1] = Some(slice(last).origin);
         let call = format_args!("clEnqueueCopyImage({kind}, slice 0 to slice {last} of one image)");
         let rule = "the regions do not overlap (5.3.3)";
         bench.check_code(copy.call(ptr::null_mut()), CL_SUCCESS, call, rule);

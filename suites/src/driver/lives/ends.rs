@@ -155,6 +155,26 @@ fn an_object_keeps_its_context(mut bench: Bench, #[case] create: Create) {
     release_last(object, &set, &call, &bench);
 }
 
+#[clmatrix_harness::test]
+fn an_event_does_not_keep_its_kernel(bench: Bench) {
+    let program = bench.build("kernel void k() {}", "");
+    let kernel = bench.new_kernel(&program, "k");
+    let event = launched(&kernel, bench.queue, [&[], &[1], &[]], &[]);
+    wait_for(&event);
+    finish(bench.queue);
+    kernel.release();
+    let (raw, device, null) = (program.raw(), &raw const bench.device, ptr::null_mut());
+    let mut code = CL_SUCCESS;
+    // A thread of the driver may keep the kernel for a moment.
+    _ = soon(|| {
+        // SAFETY: the program and the device are valid.
+        code = unsafe { cl!(clBuildProgram(raw, 1, device, c"".as_ptr(), None, null)) };
+        Ok(code == CL_SUCCESS)
+    });
+    let call = "clBuildProgram after the release of a kernel that has run, and whose event lives";
+    bench.check_code(code, CL_SUCCESS, call, "the program has no kernel (5.8.6, 5.9.1)");
+}
+
 /// A kernel that reads beyond the edge of an image.
 const SOURCE: &str = "kernel void edge(global uchar *to, read_only image2d_t image, sampler_t s) {
     to[get_global_id(0)] = read_imageui(image, s, (int2)(100, 0)).x;

@@ -64,6 +64,36 @@ fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
     work.check();
 }
 
+#[clmatrix_harness::test]
+fn an_event_does_not_keep_memory(bench: Bench) {
+    let (mut events, mut ends) = (vec![], vec![]);
+    // The test keeps the object of a map.
+    for kind in bench.kinds().filter(|kind| kind.map().or(kind.unmap()).is_none()) {
+        let mut operands = bench.operands(&[kind]);
+        events.push(kind.enqueue(&mut operands, Call::on(bench.queue)));
+        let call = format!("clReleaseMemObject after {}, whose event lives", kind.function());
+        let objects = objects(kind, operands).into_iter().flatten();
+        ends.extend(objects.map(|object| Callback::of_memory(object, &call)));
+    }
+    finish(bench.queue);
+    bench.release_objects();
+    Callback::check_all(&ends, &bench);
+}
+
+#[clmatrix_harness::test]
+fn a_command_without_a_flush_outlives_its_queue(bench: Bench) {
+    for kind in bench.kinds() {
+        let mut work = Work::new(&bench, [kind], Kind::whole);
+        work.name += ", and clReleaseCommandQueue without a flush";
+        work.rule = "the release of the last reference flushes the queue (5.1)";
+        let queue = bench.own_queue(bench.device, 0);
+        work.enqueue(0, Call::on(queue.raw()), true);
+        queue.release();
+        wait_for(&work.events[0]);
+        work.check();
+    }
+}
+
 /// Checks that a callback for the end of an object has not been called if a command that uses the object has not ended.
 fn check_not_ended(end: &[Callback], event: cl_event, bench: &Bench) {
     for end in end.iter().filter(|end| end.position().is_some()) {

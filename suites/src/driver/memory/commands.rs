@@ -96,6 +96,13 @@ fn expect_all(target: &Target<'_>, is_tested: impl Fn(Kind) -> bool) {
     }
 }
 
+/// Checks a new buffer over host memory.
+fn check_first_bytes(target: &Target<'_>) {
+    let call = format_args!("clCreateBuffer of {}", target.name);
+    let rule = "the buffer has the bytes of the host memory at the time of the call (5.2.1)";
+    target.bench.check_result(target.compare(&bytes(2, target.size())), call, rule);
+}
+
 #[rstest]
 #[clmatrix_harness::test]
 fn commands_change_their_bytes_only(
@@ -109,12 +116,23 @@ fn commands_change_their_bytes_only(
 ) {
     let target = Target::new(&bench, memory, is_part);
     if let Buffer(_, Some(_)) = memory {
-        let call = format_args!("clCreateBuffer of {}", target.name);
-        let rule = "the buffer has the bytes of the host memory at the time of the call (5.2.1)";
-        bench.check_result(target.compare(&bytes(2, target.size())), call, rule);
+        check_first_bytes(&target);
     }
     // The other test has the commands that end the process of some drivers.
     expect_all(&target, |kind| ![CopyRect, Kernel].contains(&kind));
+}
+
+/// Creates buffers of all access flags with each way to give host memory.
+#[clmatrix_harness::test]
+fn a_buffer_begins_with_the_bytes_of_the_host(bench: Bench) {
+    const FLAGS: [Named<u64>; 8] = named![CL_MEM_WRITE_ONLY | CL_MEM_COPY_HOST_PTR;
+        CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR; CL_MEM_WRITE_ONLY | CL_MEM_USE_HOST_PTR;
+        CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR; CL_MEM_HOST_NO_ACCESS | CL_MEM_COPY_HOST_PTR;
+        CL_MEM_HOST_WRITE_ONLY | CL_MEM_USE_HOST_PTR; CL_MEM_HOST_READ_ONLY | CL_MEM_COPY_HOST_PTR;
+        CL_MEM_WRITE_ONLY | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR];
+    for flags in FLAGS {
+        check_first_bytes(&Target::new(&bench, Buffer(flags, Some(&Host(0))), false));
+    }
 }
 
 #[rstest]

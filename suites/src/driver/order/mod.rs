@@ -31,6 +31,25 @@ per_kind! {
     }
 }
 
+#[clmatrix_harness::test]
+fn a_command_changes_nothing_before_its_wait_list_has_ended(bench: Bench) {
+    let is_apart = |kind: &Kind| kind.map().or(kind.unmap()).is_some() || APART.contains(kind);
+    for kind in bench.kinds().filter(|kind| !is_apart(kind) || *kind == Kind::Kernel) {
+        let (gate, queue) = (Gate::closed(bench.context), bench.new_queue(0));
+        let mut work = Work::new(&bench, [kind], Kind::whole);
+        work.name += " with a user event in its wait list (5.11)";
+        let before = work.contents();
+        work.enqueue(0, Call::on(queue).after(&[gate.raw()]), true);
+        let after = std::mem::replace(&mut work.expected, before);
+        work.rule = "nothing changes before the event has ended";
+        before_opening(&bench, &gate, || work.check());
+        work.expected = after;
+        work.rule = "the command runs when the event has ended";
+        wait_for(&work.events[0]);
+        work.check();
+    }
+}
+
 // These stand apart, as markers and barriers fail here alone on some drivers.
 per_kind! {
     fn a_barrier_holds_those_with_a_wait_list(bench, kind) {

@@ -98,7 +98,7 @@ impl<'a> Work<'a> {
     }
 
     /// Ends maps, and returns all bytes. All commands have ended.
-    fn contents(&mut self) -> BTreeMap<Place, [u8; SIZE]> {
+    pub fn contents(&mut self) -> BTreeMap<Place, [u8; SIZE]> {
         for (kind, operands) in &mut self.steps {
             if kind.unmap().is_some() {
                 copy_start(*kind, self.bytes, operands.mapped, operands.host[0]);

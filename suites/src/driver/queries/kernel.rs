@@ -2,6 +2,7 @@
 
 use super::program::{Step, take};
 use super::*;
+use crate::driver::order::of_two_parts;
 
 /// A kernel without arguments, which NVIDIA's compiler refuses with `-cl-kernel-arg-info`. Its name begins with that of
 /// the other one, as drivers look kernels of binaries up by their names.
@@ -49,6 +50,38 @@ fn a_kernel_answers_as_it_was_made(bench: Bench, #[case] steps: &[Step], #[case]
             within CL_KERNEL_WORK_GROUP_SIZE group.iter().product::<usize>().max(1)..=most,
             within CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 1..=most,
             within CL_KERNEL_LOCAL_MEM_SIZE local..=most_local);
+    }
+}
+
+#[clmatrix_harness::test]
+fn a_program_of_one_of_two_devices_has_its_kernels(bench: Bench) {
+    let mut bench = of_two_parts(&bench);
+    bench.devices.truncate(1);
+    let program = bench.build("kernel void k(global uint *n) { n[0] = 7; }", "");
+    let (raw, mut kernel) = (program.raw(), ptr::null_mut());
+    SETTING.set("of a program that is built for one of two sub-devices (5.9.1)");
+    // SAFETY: the program is valid, and has one kernel; the call creates a reference.
+    let kernel = unsafe {
+        ok!(clCreateKernelsInProgram(raw, 1, &raw mut kernel, ptr::null_mut()));
+        Object::new(Class::Kernel, kernel)
+    };
+    let found = bench.run(&kernel, &[0_u32], [&[], &[1], &[]])[0];
+    let call = "clEnqueueNDRangeKernel on the sub-device for which the program is built";
+    bench.check(found == 7, call, "the kernel writes 7 (5.10)", found);
+}
+
+#[clmatrix_harness::test]
+fn an_argument_is_that_of_the_last_build(bench: Bench) {
+    let mut program = bench.build("kernel void k(global T *NAME) {}", "-DT=int -DNAME=zero");
+    let steps = [
+        (c"-cl-kernel-arg-info -DT=uchar -DNAME=one", "uchar*", "one"),
+        (c"-cl-kernel-arg-info -DT=float -DNAME=two", "float*", "two"),
+    ];
+    for (options, kind, name) in steps {
+        program = take(&Step::Build(options), &bench, program).0;
+        let kernel = bench.new_kernel(&program, "k");
+        answers!(bench, Argument(kernel.raw(), 0), format!("a program built with {options:?}");
+            text CL_KERNEL_ARG_TYPE_NAME kind, text CL_KERNEL_ARG_NAME name);
     }
 }
 

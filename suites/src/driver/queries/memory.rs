@@ -52,6 +52,10 @@ fn parts(bench: &Bench) -> Vec<Made> {
         (FLAGS[0], CL_MEM_WRITE_ONLY, named!(CL_MEM_WRITE_ONLY)),
         (FLAGS[0], CL_MEM_HOST_NO_ACCESS, named!(CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS)),
         (FLAGS[6], CL_MEM_READ_ONLY, named!(CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR)),
+        (FLAGS[3], CL_MEM_HOST_READ_ONLY, FLAGS[3]),
+        (FLAGS[3], CL_MEM_HOST_NO_ACCESS, named!(CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS)),
+        (FLAGS[4], CL_MEM_HOST_NO_ACCESS, named!(CL_MEM_READ_ONLY | CL_MEM_HOST_NO_ACCESS)),
+        (FLAGS[5], CL_MEM_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS, FLAGS[5]),
     ];
     let bytes = bench.alignment() + BYTES;
     let whole = |flags| buffer(bench, flags, bytes, bench.new_host(bytes));
