@@ -174,8 +174,8 @@ impl CopyTo<&Image> for &Buffer {
 /// Both images have to be of the same format; they may be of different types: a slice of a 3D image
 /// can be copied to a 2D image.
 ///
-/// Pixels between a 1D image array and an image of another type or within one image array, and on rusticl those to an
-/// offset in a buffer, are copied through a temporary buffer. If such buffers have more than 64 MiB, a copy waits until its source has been
+/// Pixels between a 1D image array and an image of another type, those within one 2D image array, and on rusticl those to
+/// an offset in a buffer, are copied through a temporary buffer. If such buffers have more than 64 MiB, a copy waits until its source has been
 /// read: the same thread must not set an event later that it waits for.
 ///
 /// ```
@@ -248,9 +248,8 @@ impl CopyTo<&Image> for &Image {
             return CopyTo::copy(order, buffer, src, with_buffer(bytes.start, &from));
         }
         let has_layers = |image: &Image| image.image_type() == ImageType::Image1dArray;
-        let is_array =
-            [ImageType::Image1dArray, ImageType::Image2dArray].contains(&src.image_type());
-        let is_within_array = is_array && src.as_raw() == dst.as_raw();
+        let is_within_array =
+            src.as_raw() == dst.as_raw() && src.image_type() == ImageType::Image2dArray;
         // quirk: RUSTICL-9, NVIDIA-14, NVIDIA-15, INTEL-11
         if has_layers(src) != has_layers(dst) || is_within_array {
             let (temporary, copied) = to_temporary(order, src, &from)?;

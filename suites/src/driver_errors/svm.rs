@@ -128,7 +128,7 @@ cases! {
     valid_without_sizes(c.sizes = None) => CL_SUCCESS;
     no_pointers(c.count = 0) => CL_INVALID_VALUE;
     a_null_list(c.list = None) => CL_INVALID_VALUE;
-    an_unknown_flag(c.flags |= 1 << 40) => CL_INVALID_VALUE;
+    an_unknown_flag(c.flags = CL_MIGRATE_MEM_OBJECT_HOST | 1 << 40) => CL_INVALID_VALUE;
 }
 
 cases! {

@@ -166,7 +166,7 @@ fn ranges_that_break_a_rule_are_refused(
 #[rstest]
 #[case::without_local_memory("")]
 #[case::with_local_memory(
-    "local uint l[64]; l[get_local_id(0) % 64] = 1; barrier(CLK_LOCAL_MEM_FENCE); if (l[0])"
+    "local uint l[64]; if (get_local_id(0) < 64) l[get_local_id(0)] = 1; barrier(CLK_LOCAL_MEM_FENCE); if (l[0])"
 )]
 #[clmatrix_harness::test]
 fn the_largest_group_runs(bench: Bench, #[case] body: &str) {

@@ -67,7 +67,7 @@ fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
 #[clmatrix_harness::test]
 fn an_event_does_not_keep_memory(bench: Bench) {
     let (mut events, mut ends) = (vec![], vec![]);
-    // The test keeps the object of a map.
+    // The pointer of a map is used until its unmap has ended.
     for kind in bench.kinds().filter(|kind| kind.map().or(kind.unmap()).is_none()) {
         let mut operands = bench.operands(&[kind]);
         events.push(kind.enqueue(&mut operands, Call::on(bench.queue)));
