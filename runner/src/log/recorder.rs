@@ -67,7 +67,7 @@ impl Observer for () {
 /// Writes the log and notifies the observer.
 pub struct Recorder<'a> {
     sinks: Mutex<Sinks>,
-    /// True if events are written.
+    /// True if events go to a log or to standard output.
     pub is_kept: bool,
     sync: Sync,
     /// True if the log has lines that are not synced.

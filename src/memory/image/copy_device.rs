@@ -174,9 +174,9 @@ impl CopyTo<&Image> for &Buffer {
 /// Both images have to be of the same format; they may be of different types: a slice of a 3D image
 /// can be copied to a 2D image.
 ///
-/// Pixels between a 1D image array and an image of another type, those within one 2D image array, and on rusticl those to
-/// an offset in a buffer, are copied through a temporary buffer. If such buffers have more than 64 MiB, a copy waits until its source has been
-/// read: the same thread must not set an event later that it waits for.
+/// Pixels between a 1D image array and an image of another type, those within one 2D image array, and on rusticl those
+/// to an offset in a buffer, are copied through a temporary buffer. If such buffers have more than 64 MiB, a copy waits
+/// until its source has been read: the same thread must not set an event later that it waits for.
 ///
 /// ```
 /// use clmatrix::memory::{

@@ -54,9 +54,10 @@ fn a_call_waits_for_all_commands(bench: Bench, #[case] call: &str, #[case] prope
         let (mut list, gate) = (vec![stage.ended.raw(); count], [stage.gate.raw()]);
         list[last] = gate[0];
         for ((n, event), queue) in list.iter_mut().enumerate().zip(queues.iter().cycle()) {
-            let kind = if last % 2 == 0 { Kind::Kernel } else { Kind::FillBuffer };
+            // Drivers treat kernels apart.
+            let kind = [Kind::Kernel, Kind::FillBuffer][(count + last + n) % 2];
             let mut work = Work::new(&bench, [kind], Kind::whole);
-            (work.name, work.rule) = (format!("command {n} before {name}"), rule);
+            (work.name, work.rule) = (format!("{}, number {n}, before {name}", work.name), rule);
             *event = work.enqueue(0, Call::on(*queue).after(&gate[..usize::from(n == last)]), true);
             stage.held.push(work);
         }

@@ -110,6 +110,12 @@ impl Bench {
         Subject::Device(self.device).handle(named!(CL_DEVICE_PLATFORM))
     }
 
+    /// Returns whether the device says that it is of every type, as a simulator does, which takes long for many work
+    /// items.
+    pub fn is_simulated(&self) -> bool {
+        self.value::<u64>(named!(CL_DEVICE_TYPE)) & 0xf == 0xf
+    }
+
     /// Returns whether the device has coarse-grain shared virtual memory.
     pub fn has_svm(&self) -> bool {
         self.svm_capabilities & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER != 0

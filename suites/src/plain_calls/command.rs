@@ -122,6 +122,11 @@ impl Kind {
         MAPS.iter().find(|[_, unmap]| *unmap == self).map(|[map, _]| *map)
     }
 
+    /// Returns whether the command begins or ends a map.
+    pub fn is_of_map(self) -> bool {
+        self.map().or(self.unmap()).is_some()
+    }
+
     /// The command that ends the map that this one begins.
     pub fn unmap(self) -> Option<Self> {
         MAPS.iter().find(|[map, _]| *map == self).map(|[_, unmap]| *unmap)

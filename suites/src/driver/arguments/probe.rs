@@ -47,10 +47,10 @@ fn probe(bench: &Bench) -> Probe<'_> {
         let mode = if found == 0 { CL_ADDRESS_CLAMP } else { CL_ADDRESS_CLAMP_TO_EDGE };
         handle(bench.sampler(false, mode, CL_FILTER_NEAREST))
     };
-    // Elements of one allocation.
-    let all = if bench.has_svm() { bench.new_svm(SIZE) } else { ptr::null_mut() };
+    // Elements 1 and 2 of one allocation: a driver may look at the allocation alone.
+    let allocation = if bench.has_svm() { bench.new_svm(SIZE) } else { ptr::null_mut() };
     let shared = |n: u32| {
-        let memory = all.wrapping_byte_add(4 * (n as usize - 70));
+        let memory = allocation.wrapping_byte_add(4 * (n as usize - 70));
         // SAFETY: both have as many bytes, and the call blocks.
         unsafe { enqueued!(clEnqueueSVMMemcpy(bench.queue, 1, memory, (&raw const n).cast(), 4)) };
         Svm(memory)

@@ -78,7 +78,6 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
     let kernel = bench.new_kernel(&bench.build(SOURCE, options), "see");
     let most: usize = bench.value(named!(CL_DEVICE_MAX_WORK_GROUP_SIZE));
     succeeds("clSetKernelArg", try_set(&kernel, 2, 8 * most.min(1024), vec![]));
-    let device = Subject::Device(bench.device).text(named!(CL_DEVICE_NAME));
     let of_kernel = Subject::WorkGroup(kernel.raw(), bench.device);
     let most: usize = of_kernel.value(named!(CL_KERNEL_WORK_GROUP_SIZE));
     let bits: u32 = bench.value(named!(CL_DEVICE_ADDRESS_BITS));
@@ -87,7 +86,7 @@ fn work_items_see_their_range(bench: Bench, #[case] ranges: Vec<Range<'static>>)
         let count = size.iter().product();
         let ends = offset.iter().zip(size).map(|(offset, size)| offset + size);
         let is_far = bits == 32 && ends.max() >= Some(1 << 32);
-        let is_long = device.contains("Simulator") && count > 60_000;
+        let is_long = bench.is_simulated() && count > 60_000;
         if is_far || is_long || local.iter().product::<usize>() > most || exceeds(&bench, local) {
             continue;
         }
@@ -176,6 +175,7 @@ fn the_largest_group_runs(bench: Bench, #[case] body: &str) {
     let most: usize = of_kernel.value(named!(CL_KERNEL_WORK_GROUP_SIZE));
     let sizes = Subject::Device(bench.device).list::<usize>(named!(CL_DEVICE_MAX_WORK_ITEM_SIZES));
     let most = most.min(sizes[0]);
+    SETTING.set("with one group of CL_KERNEL_WORK_GROUP_SIZE work items (5.9.4)");
     let found = bench.run(&kernel, &[0_u32], [&[], &[most], &[most]])[0];
     let rule = "each work item of a group of CL_KERNEL_WORK_GROUP_SIZE runs (5.9.4, 5.10)";
     bench.check(found as usize == most, call(at(&[], &[most], &[most])), rule, found);

@@ -49,6 +49,21 @@ fn a_list_fills_its_room(bench: Bench, #[case] room: fn(usize) -> usize) {
     bench.check(answer == wanted, call, rule, format_args!("{answer:?}"));
 }
 
+#[clmatrix_harness::test(requires(images))]
+fn a_list_needs_no_place_for_its_number(bench: Bench) {
+    let all = list(&bench, Type::TwoD, CL_MEM_READ_WRITE);
+    let (mut found, of_type) = (vec![[7; 2]; all.len()], Type::TwoD.row().0.value);
+    let (to, room, none) = (found.as_mut_ptr().cast(), all.len() as u32, ptr::null_mut());
+    let (context, flags, function) =
+        (bench.context, CL_MEM_READ_WRITE, "clGetSupportedImageFormats");
+    SETTING.set("with null as num_image_formats (5.3.2)");
+    // SAFETY: the context is valid, and the list has as many entries.
+    unsafe { ok!(clGetSupportedImageFormats(context, flags, of_type, room, to, none)) };
+    let is_same = found.into_iter().map(Format::of).eq(all);
+    let call = format_args!("{function} with null as num_image_formats");
+    bench.check(is_same, call, "the formats are those of other calls (5.3.2)", "others");
+}
+
 per_type! {
     fn images_have_the_listed_formats(bench, of_type) {
         for flag in &USES {
@@ -176,6 +191,7 @@ fn flags_of_access_are_not_for_commands(bench: Bench) {
     move_box(kind.shape(part), (&[7; 80], kind.outside([0; 2])), to);
     for flags in FLAGS {
         let [image, copied] = [flags.value, CL_MEM_READ_WRITE].map(|it| kind.with(it, &before));
+        SETTING.set(flags.name);
         let mut fill = image.arguments(FillImage, part);
         fill.colour = Some([7; 4]);
         succeeds("clEnqueueFillImage", fill.call(ptr::null_mut()));
@@ -183,7 +199,7 @@ fn flags_of_access_are_not_for_commands(bench: Bench) {
         copy.memory[1] = copied.object.raw();
         succeeds("clEnqueueCopyImage", copy.call(ptr::null_mut()));
         let call = format_args!("clEnqueueFillImage and clEnqueueCopyImage({})", flags.name);
-        copied.check(call, "the flags are for kernels and the host (5.3.1)", &filled);
+        copied.check(call, "the flags are for kernels and the host (5.2.1, 5.3.1)", &filled);
     }
 }
 

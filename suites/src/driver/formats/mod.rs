@@ -101,13 +101,9 @@ impl Region {
 fn entries(bench: &Bench, of_type: Type, flags: u64, room: usize) -> (Vec<Format>, usize) {
     let (context, of_type, mut count) = (bench.context, of_type.row().0.value, 0);
     let mut entries = vec![[7; 2]; 2000];
-    for n in [ptr::null_mut(), &raw mut count] {
-        entries.fill([7; 2]);
-        let (to, room) = (entries.as_mut_ptr().cast(), room as u32);
-        SETTING.set(if n.is_null() { "with null as num_image_formats (5.3.2)" } else { "" });
-        // SAFETY: the context is valid, and the list has more entries than the call gets.
-        unsafe { ok!(clGetSupportedImageFormats(context, flags, of_type, room, to, n)) };
-    }
+    let (to, n) = (entries.as_mut_ptr().cast(), &raw mut count);
+    // SAFETY: the context is valid, and the list has more entries than the call gets.
+    unsafe { ok!(clGetSupportedImageFormats(context, flags, of_type, room as u32, to, n)) };
     (entries.into_iter().filter(|entry| *entry != [7; 2]).map(Format::of).collect(), count as usize)
 }
 

@@ -47,7 +47,7 @@ fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
     work.expected.retain(|(_, raw), _| Some(*raw) == kept || !all.contains(raw));
     let end = watched.map(|object| Callback::of_memory(object, call));
     let hold = hold(bench, queue.raw());
-    if kind.map().or(kind.unmap()).is_none() {
+    if !kind.is_of_map() {
         work.enqueue(0, Call::on(queue.raw()), false);
     }
     let event = work.enqueue(0, Call::on(queue.raw()), true);
@@ -68,7 +68,7 @@ fn check_held(bench: &Bench, kind: Kind, of_target: bool) {
 fn an_event_does_not_keep_memory(bench: Bench) {
     let (mut events, mut ends) = (vec![], vec![]);
     // The pointer of a map is used until its unmap has ended.
-    for kind in bench.kinds().filter(|kind| kind.map().or(kind.unmap()).is_none()) {
+    for kind in bench.kinds().filter(|kind| !kind.is_of_map()) {
         let mut operands = bench.operands(&[kind]);
         events.push(kind.enqueue(&mut operands, Call::on(bench.queue)));
         let call = format!("clReleaseMemObject after {}, whose event lives", kind.function());

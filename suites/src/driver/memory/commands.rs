@@ -122,7 +122,7 @@ fn commands_change_their_bytes_only(
     expect_all(&target, |kind| ![CopyRect, Kernel].contains(&kind));
 }
 
-/// Creates buffers of all access flags with each way to give host memory.
+/// Creates buffers of each access flag over host memory.
 #[clmatrix_harness::test]
 fn a_buffer_begins_with_the_bytes_of_the_host(bench: Bench) {
     const FLAGS: [Named<u64>; 8] = named![CL_MEM_WRITE_ONLY | CL_MEM_COPY_HOST_PTR;

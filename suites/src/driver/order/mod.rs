@@ -33,12 +33,17 @@ per_kind! {
 
 #[clmatrix_harness::test]
 fn a_command_changes_nothing_before_its_wait_list_has_ended(bench: Bench) {
-    let is_apart = |kind: &Kind| kind.map().or(kind.unmap()).is_some() || APART.contains(kind);
-    for kind in bench.kinds().filter(|kind| !is_apart(kind) || *kind == Kind::Kernel) {
-        let (gate, queue) = (Gate::closed(bench.context), bench.new_queue(0));
-        let mut work = Work::new(&bench, [kind], Kind::whole);
+    let queue = bench.new_queue(0);
+    for kind in bench.kinds().filter(|kind| !kind.is_of_map() && *kind != Kind::Migrate) {
+        let (gate, mut work) =
+            (Gate::closed(bench.context), Work::new(&bench, [kind], Kind::whole));
         work.name += " with a user event in its wait list (5.11)";
-        let before = work.contents();
+        let mut before = work.contents();
+        // The host looks at its memory when no command may use it (5.2.2).
+        before.retain(|(class, _), _| *class > 0);
+        if before.iter().all(|(place, bytes)| work.expected[place] == *bytes) {
+            continue;
+        }
         work.enqueue(0, Call::on(queue).after(&[gate.raw()]), true);
         let after = std::mem::replace(&mut work.expected, before);
         work.rule = "nothing changes before the event has ended";

@@ -97,7 +97,7 @@ impl<'a> Work<'a> {
         bytes
     }
 
-    /// Ends maps, and returns all bytes. All commands have ended.
+    /// Ends maps, and returns all bytes. All commands on them have ended, or wait for a gate.
     pub fn contents(&mut self) -> BTreeMap<Place, [u8; SIZE]> {
         for (kind, operands) in &mut self.steps {
             if kind.unmap().is_some() {
@@ -109,7 +109,7 @@ impl<'a> Work<'a> {
         self.expected.keys().copied().map(read).collect()
     }
 
-    /// Checks all bytes. All commands have ended.
+    /// Checks all bytes. All commands on them have ended, or wait for a gate.
     pub fn check(&mut self) {
         for (place, found) in self.contents() {
             let result = same(&found, &self.expected[&place], CLASSES[place.0].0);

@@ -63,8 +63,10 @@ fn a_program_of_one_of_two_devices_has_its_kernels(bench: Bench) {
     // SAFETY: the program is valid, and has one kernel; the call creates a reference.
     let kernel = unsafe {
         ok!(clCreateKernelsInProgram(raw, 1, &raw mut kernel, ptr::null_mut()));
+        assert!(!kernel.is_null(), "clCreateKernelsInProgram returned null and CL_SUCCESS");
         Object::new(Class::Kernel, kernel)
     };
+    SETTING.set("");
     let found = bench.run(&kernel, &[0_u32], [&[], &[1], &[]])[0];
     let call = "clEnqueueNDRangeKernel on the sub-device for which the program is built";
     bench.check(found == 7, call, "the kernel writes 7 (5.10)", found);

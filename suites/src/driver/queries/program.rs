@@ -258,7 +258,6 @@ const KERNELS: Query = named!(CL_PROGRAM_NUM_KERNELS);
 #[case::linked(&[Compile(c""), Link(c"")], &[STATE, OPTIONS, LOG, TYPE, SIZES, KERNELS])]
 #[case::library(&[Compile(c""), Link(c"-create-library")], &[STATE, LOG, TYPE, SIZES])]
 #[case::failed_again(&[Build(BROKEN), Build(BROKEN)], &[STATE, LOG])]
-#[case::built_after_a_failure(&[Build(BROKEN), Build(c"")], &[STATE, TYPE, KERNELS])]
 #[case::loaded_unbuilt(&[Build(c""), Load(c"")], &[STATE])]
 #[case::options_of_failed(&[Build(BROKEN)], &[OPTIONS])]
 #[case::options_of_library(&[Compile(c""), Link(c"-create-library")], &[OPTIONS])]

@@ -9,7 +9,7 @@ fn launches(target: &Target<'_>, model: &mut [u8]) -> Checked {
 
 /// Does so many times, while an in-order queue waits for a gate, which opens at the end.
 fn launches_in_flight(target: &Target<'_>, model: &mut [u8]) -> Checked {
-    let count = if is_simulated(target.bench) { 500 } else { 5000 };
+    let count = if target.bench.is_simulated() { 500 } else { 5000 };
     let places: Vec<_> = (0..count).map(|n| (n % 777, 3)).collect();
     add_one(target, &places, model, true)
 }

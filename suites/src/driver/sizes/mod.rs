@@ -24,8 +24,3 @@ fn add_one(to: &Target<'_>, places: &[(usize, usize)], model: &mut [u8], is_held
         accepted(code).map_err(|answer| format!("{answer}, launch {n} of {}", places.len()))
     })
 }
-
-/// Returns whether the device says that it is of every type, as a simulator does, which takes long for many work items.
-fn is_simulated(bench: &Bench) -> bool {
-    bench.value::<u64>(named!(CL_DEVICE_TYPE)) & 0xf == 0xf
-}

@@ -85,7 +85,7 @@ fn large_commands_keep_the_order(
         2],
     #[values(4097, 65_536, 2_097_152)] size: usize,
 ) {
-    let size = size.min(if is_simulated(&bench) { 65_536 } else { usize::MAX });
+    let size = size.min(if bench.is_simulated() { 65_536 } else { usize::MAX });
     let [from, to] = [(); 2].map(|()| Target::whole(&bench, Host(0), size));
     let (operands, host) = (bench.operands_of(size, SHAPE, &between), [from.raw(), to.raw()]);
     let (there, back) = (Operands { host, ..operands }, Operands { host, ..operands.reversed() });
