@@ -49,8 +49,8 @@ pub struct PendingTransfer<H> {
     memory: Option<DriverOwned<H>>,
     call: &'static str,
     event: Event,
-    /// The task to wake, once it has been polled.
-    task: Option<Arc<Task>>,
+    /// The waker, once the transfer has been polled.
+    waker: Option<SharedWaker>,
 }
 
 /// The result of a call that takes host memory: the transfer, or the error with the memory.
@@ -77,7 +77,7 @@ impl<H: Stable> PendingTransfer<H> {
             Ok((command.call(), event))
         });
         match enqueued {
-            Ok((call, event)) => Ok(Self { memory: Some(memory), call, event, task: None }),
+            Ok((call, event)) => Ok(Self { memory: Some(memory), call, event, waker: None }),
             // The end of the command is unknown.
             Err(error) if is_submitted => Err(TransferError::new(error, None)),
             Err(error) => Err(TransferError::new(error, Some(*memory.end()))),
@@ -113,24 +113,27 @@ impl<H> PendingTransfer<H> {
 
     /// Makes the thread wake the task when the command has ended. Returns whether it has.
     fn watch(&mut self, waker: &Waker) -> Result<bool> {
-        if let Some(task) = &self.task {
-            let mut current = task.waker.lock();
+        if let Some(current) = &self.waker {
+            let mut current = current.lock();
             current.iter_mut().for_each(|current| current.clone_from(waker));
             return Ok(current.is_none());
         }
         self.event.flush_queue(ptr::null_mut())?;
-        let (event, waker) = (self.event.clone(), Mutex::new(Some(waker.clone())));
-        let task = Arc::clone(self.task.insert(Arc::new(Task { event, waker })));
-        add(&task).map_err(|error| {
-            let reason = format!("no thread can wait for the transfer: {error}");
-            Error::refused(self.call, CL_OUT_OF_HOST_MEMORY, reason)
-        })?;
         // The callback owns nothing: it must not drop the last handle to a queue. Without callbacks, the thread polls.
         _ = self.event.when_ended(|_| {
             let _added = ADDED.lock();
             HAS_ENDED.store(true, Ordering::Release);
             CHANGED.notify_one();
         });
+        let waker = Arc::new(Mutex::new(Some(waker.clone())));
+        let task = Task { event: self.event.clone(), waker: Arc::clone(&waker) };
+        // The last call: the thread may be in the driver from here on, and Oclgrind takes calls of one thread at a time.
+        // quirk: OCLGRIND-10
+        add(task).map_err(|error| {
+            let reason = format!("no thread can wait for the transfer: {error}");
+            Error::refused(self.call, CL_OUT_OF_HOST_MEMORY, reason)
+        })?;
+        self.waker = Some(waker);
         Ok(false)
     }
 }
@@ -138,22 +141,24 @@ impl<H> PendingTransfer<H> {
 /// A task that waits for a transfer.
 struct Task {
     event: Event,
-    /// `None` once the thread has taken it: the waker may own the task.
-    waker: Mutex<Option<Waker>>,
+    waker: SharedWaker,
 }
 
+/// `None` once the thread has taken it: the waker may own the task.
+type SharedWaker = Arc<Mutex<Option<Waker>>>;
+
 /// The tasks that have been polled since the thread's last look; `None` without a thread.
-static ADDED: Mutex<Option<Vec<Arc<Task>>>> = Mutex::new(None);
+static ADDED: Mutex<Option<Vec<Task>>> = Mutex::new(None);
 /// True if a command has ended since then.
 static HAS_ENDED: AtomicBool = AtomicBool::new(false);
 static CHANGED: Condvar = Condvar::new();
 
-fn add(task: &Arc<Task>) -> io::Result<()> {
+fn add(task: Task) -> io::Result<()> {
     let mut added = ADDED.lock();
     if added.is_none() {
         thread::Builder::new().name("transfers".to_owned()).spawn(wake_tasks)?;
     }
-    added.get_or_insert_default().push(Arc::clone(task));
+    added.get_or_insert_default().push(task);
     CHANGED.notify_one();
     Ok(())
 }
@@ -161,11 +166,13 @@ fn add(task: &Arc<Task>) -> io::Result<()> {
 /// Wakes tasks until there are none. Polls all of them from time to time: drivers do not call back for all commands
 /// that have failed.
 fn wake_tasks() {
-    let mut tasks = Vec::new();
+    let mut tasks: Vec<Task> = Vec::new();
     let mut added = ADDED.lock();
     loop {
         tasks.append(added.get_or_insert_default());
-        MutexGuard::unlocked(&mut added, || tasks.retain(|task: &Arc<Task>| !task.wake()));
+        MutexGuard::unlocked(&mut added, || {
+            tasks.extract_if(.., |task| task.has_ended()).for_each(Task::wake)
+        });
         let has_none = |added: &mut Option<Vec<_>>| added.as_ref().is_none_or(Vec::is_empty);
         if tasks.is_empty() && has_none(&mut added) {
             *added = None;
@@ -178,17 +185,22 @@ fn wake_tasks() {
 }
 
 impl Task {
-    /// Wakes the task if the command has ended, or if the driver does not report it. Returns whether it woke it.
-    fn wake(&self) -> bool {
+    /// Returns whether the command has ended, or the driver does not report it.
+    fn has_ended(&self) -> bool {
         // quirk: OCLGRIND-2
         if self.event.queue_state().is_some_and(|queue| queue.driver.contains(Driver::FLUSH_BLOCKS))
         {
             let _ = self.event.wait_until_ended();
         }
-        let has_ended = self.event.status().map_or(true, Status::has_ended);
-        let waker = if has_ended { self.waker.lock().take() } else { None };
+        self.event.status().map_or(true, Status::has_ended)
+    }
+
+    fn wake(self) {
+        // The event first: its release is a call of the driver.
+        // quirk: OCLGRIND-10
+        drop(self.event);
+        let waker = self.waker.lock().take();
         let _printed_panic = catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake)));
-        has_ended
     }
 }
 

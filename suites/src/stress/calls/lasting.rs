@@ -146,8 +146,9 @@ impl Calls<'_> {
     pub(super) fn poll_transfer(&mut self) -> Result<()> {
         let mut transfer = self.some_transfer()?;
         if self.world.driver.one_thread {
-            // So that no thread is needed.
+            // So that no thread is needed, also where its queue is no longer one of the thread's.
             self.may_block();
+            transfer.event().wait()?;
         }
         match Pin::new(&mut transfer).poll(&mut Task::from_waker(Waker::noop())) {
             Poll::Ready(result) => drop(result?),
