@@ -14,6 +14,9 @@ pub static SHAPE: [usize; 3] = [8, 8, 1];
 /// The bytes of each element or pixel that a fill writes.
 pub static FILL: [u8; 4] = [0xf1, 0xe2, 0xd3, 0xc4];
 
+/// The pattern of a fill of many bytes.
+static LONG_FILL: [u8; 16] = *b"0123456789abcdef";
+
 /// The needs of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
@@ -299,15 +302,16 @@ impl Kind {
             _ if self.needs() == Needs::Images => Span::of(SHAPE, [([0; 3], [0; 2]); 2]),
             _ => Span::line([0, 0, SIZE]),
         };
+        let is_fill = matches!(self, FillBuffer | SvmFill);
         let flags = if self.unmap().is_some() { CL_MAP_READ | CL_MAP_WRITE } else { 0 };
-        Span { flags, ..whole.fill(&FILL) }
+        Span { flags, ..whole.fill(if is_fill { &LONG_FILL } else { &FILL }) }
     }
 
     /// The first four bytes of each operand, or the first pixel. Drivers may embed so few bytes in a command.
     pub fn few(self) -> Span {
         let whole = self.whole();
         let is_image = self.needs() == Needs::Images;
-        Span { region: [if is_image { 1 } else { FILL.len() }, 1, 1], ..whole }
+        Span { region: [if is_image { 1 } else { FILL.len() }, 1, 1], ..whole.fill(&FILL) }
     }
 
     /// Enqueues the command, and returns the code of the call.

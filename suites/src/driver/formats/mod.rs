@@ -56,8 +56,8 @@ impl Type {
             Self::OfBuffer => (named!(CL_MEM_OBJECT_IMAGE1D_BUFFER), "1d_buffer", "p.x", [5, 1, 1]),
             Self::OneDArray => (named!(CL_MEM_OBJECT_IMAGE1D_ARRAY), "1d_array", "p.xy", [5, 4, 1]),
             Self::TwoD => (named!(CL_MEM_OBJECT_IMAGE2D), "2d", "p.xy", [5, 4, 1]),
-            Self::TwoDArray => (named!(CL_MEM_OBJECT_IMAGE2D_ARRAY), "2d_array", "p", [5, 4, 3]),
-            Self::ThreeD => (named!(CL_MEM_OBJECT_IMAGE3D), "3d", "p", [5, 4, 3]),
+            Self::TwoDArray => (named!(CL_MEM_OBJECT_IMAGE2D_ARRAY), "2d_array", "p", [5, 4, 4]),
+            Self::ThreeD => (named!(CL_MEM_OBJECT_IMAGE3D), "3d", "p", [5, 4, 4]),
             Self::Wide => (named!(CL_MEM_OBJECT_IMAGE2D), "2d", "p.xy", [67, 4, 1]),
         }
     }
