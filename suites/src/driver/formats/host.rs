@@ -216,6 +216,28 @@ fn a_fill_converts_its_colour(bench: Bench, #[case] set: usize, #[case] classes:
 }
 
 per_type! {
+    fn images_are_migrated(bench, of_type) {
+        let kind = Kind::usual(&bench, of_type);
+        for flags in named![CL_MIGRATE_MEM_OBJECT_HOST; CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED] {
+            let (pixels, buffer) = (kind.pattern(1), bench.new_buffer(CL_MEM_READ_WRITE, 4));
+            let image = kind.with(CL_MEM_READ_WRITE, &pixels);
+            for count in [1, 2] {
+                let mut migration = image.arguments(Command::Migrate, of_type.whole());
+                (migration.list, migration.count) = (Some([image.object.raw(), buffer.raw()]), count);
+                migration.flags = flags.value;
+                let call = format!("clEnqueueMigrateMemObjects({count} objects, {kind}, {})", flags.name);
+                let code = migration.call(ptr::null_mut());
+                bench.check_code(code, CL_SUCCESS, &call, "an image is a memory object (5.5.4)");
+                if flags.value != CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED {
+                    image.check(call, "it has the same pixels (5.5.4)", &pixels);
+                }
+            }
+            finish(bench.queue);
+        }
+    }
+}
+
+per_type! {
     fn copies_keep_the_bits(bench, of_type) {
         let Region { origin: part, size: region } = of_type.part();
         let way = "CopyImageToBuffer and clEnqueueCopyBufferToImage";

@@ -104,8 +104,42 @@ fn large_commands_keep_the_order(
     bench.check_result(result, call, rule);
 }
 
+/// Enqueues transfers behind a gate: from host memory to an object, and from there to other host memory, three times.
+#[rstest]
+#[clmatrix_harness::test]
+fn transfers_in_flight_keep_their_bytes(
+    bench: Bench,
+    #[values([Kind::WriteBuffer, Kind::ReadBuffer], [Kind::WriteImage, Kind::ReadImage])]
+    kinds: [Kind; 2],
+    #[values(65_536, 2_097_152)] size: usize,
+) {
+    bench.requires(kinds[0]);
+    let size = size.min(if bench.is_simulated() { 65_536 } else { usize::MAX });
+    let (shape, queue) = ([256, size / 1024, 1], bench.new_queue(0));
+    let region = if kinds[0].needs() == Needs::Images { shape } else { [size, 1, 1] };
+    let [from, to] = [(); 2].map(|()| [(); 3].map(|()| Target::whole(&bench, Host(0), size)));
+    let held = gated(&bench, Kind::Marker, queue);
+    let pairs: Vec<_> = from.iter().zip(&to).map(|(from, to)| [from, to]).collect();
+    for (n, [from, to]) in pairs.iter().enumerate() {
+        from.put(&bytes(n, size));
+        let (operands, host) = (bench.operands_of(size, shape, &kinds), [from.raw(), to.raw()]);
+        for (kind, operands) in kinds.into_iter().zip([operands, operands.reversed()]) {
+            let call = Call::on(queue).of(Span { region, ..kind.whole() });
+            kind.enqueue_without_event(&mut Operands { host, ..operands }, call);
+        }
+    }
+    drop(held);
+    finish(queue);
+    for (n, [_, to]) in pairs.iter().enumerate() {
+        let names = kinds.map(Kind::function).join(" and ");
+        let call = format_args!("{names} of {size} bytes, number {n} of 3 behind a user event");
+        let rule = "each one moves its own bytes when it runs (5.2.2, 5.3.3)";
+        bench.check_result(to.compare(&bytes(n, size)), call, rule);
+    }
+}
+
 /// Boxes in both operands.
-const BOXES: [([usize; 3], [Side; 2]); 15] = [
+const BOXES: [([usize; 3], [Side; 2]); 16] = [
     // Gaps on both sides, in 2D and 3D.
     ([7, 5, 1], [([3, 2, 0], [13, 0]), ([1, 1, 0], [11, 0])]),
     ([7, 5, 3], [([3, 1, 1], [13, 91]), ([2, 0, 1], [11, 66])]),
@@ -118,6 +152,7 @@ const BOXES: [([usize; 3], [Side; 2]); 15] = [
     ([16, 4, 4], [([0; 3], [0, 0]), ([1, 1, 1], [19, 190])]),
     ([16, 4, 4], [([1, 1, 1], [19, 190]), ([0; 3], [0, 0])]),
     ([16, 4, 4], [([0; 3], [0, 80]), ([0; 3], [16, 64])]),
+    ([7, 5, 3], [([2, 0, 1], [11, 0]), ([3, 1, 2], [13, 0])]),
     ([16, 4, 1], [([3, 0, 0], [16, 64]), ([0; 3], [0, 0])]),
     // One byte, columns of one byte and wide rows.
     ([1, 1, 1], [([2, 3, 1], [5, 25]), ([1, 2, 2], [7, 21])]),
