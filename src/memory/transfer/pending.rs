@@ -196,11 +196,13 @@ impl Task {
     }
 
     fn wake(self) {
-        // The event first: its release is a call of the driver.
-        // quirk: OCLGRIND-10
-        drop(self.event);
-        let waker = self.waker.lock().take();
-        let _printed_panic = catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake)));
+        let _printed_panic = catch_unwind(AssertUnwindSafe(|| {
+            // The event first: its release is a call of the driver.
+            // quirk: OCLGRIND-10
+            drop(self.event);
+            let waker = self.waker.lock().take();
+            waker.map(Waker::wake)
+        }));
     }
 }
 

@@ -117,9 +117,8 @@ fn transfers_in_flight_keep_their_bytes(
     let size = size.min(if bench.is_simulated() { 65_536 } else { usize::MAX });
     let (shape, queue) = ([256, size / 1024, 1], bench.new_queue(0));
     let region = if kinds[0].needs() == Needs::Images { shape } else { [size, 1, 1] };
-    let [from, to] = [(); 2].map(|()| [(); 3].map(|()| Target::whole(&bench, Host(0), size)));
+    let pairs = [(); 3].map(|()| [(); 2].map(|()| Target::whole(&bench, Host(0), size)));
     let held = gated(&bench, Kind::Marker, queue);
-    let pairs: Vec<_> = from.iter().zip(&to).map(|(from, to)| [from, to]).collect();
     for (n, [from, to]) in pairs.iter().enumerate() {
         from.put(&bytes(n, size));
         let (operands, host) = (bench.operands_of(size, shape, &kinds), [from.raw(), to.raw()]);
