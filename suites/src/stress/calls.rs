@@ -444,6 +444,10 @@ impl<'w> Calls<'w> {
         let (format, flags) = (self.values.format(), self.values.flags());
         let mut shape = vec![0; self.values.below(5)];
         shape.fill_with(|| self.values.len());
+        let pixels = shape.iter().copied().fold(1, usize::saturating_mul);
+        if self.world.driver.throws_without_memory && pixels > 1 << 24 {
+            shape.truncate(1);
+        }
         let buffer = self.values.one_in(4).then(|| self.some_buffer());
         let data = vec![self.values.byte(); 16 * 24];
         let mut builder = Image::builder(&self.world.context, format).flags(flags).shape(&shape);

@@ -20,6 +20,9 @@ pub struct Driver {
     /// A kernel must not use a buffer of which other bytes are mapped.
     // quirk: OCLGRIND-11
     pub mistakes_maps: bool,
+    /// The creation of an image for which there is no memory ends the process.
+    // quirk: OCLGRIND-14
+    pub throws_without_memory: bool,
     /// A call that blocks keeps other threads from its queue.
     // quirk: RUSTICL-5
     pub blocks_queues: bool,
@@ -48,6 +51,7 @@ impl Driver {
                 ignores_barriers: true,
                 flush_blocks: true,
                 mistakes_maps: true,
+                throws_without_memory: true,
                 ..Self::default()
             },
             "rusticl" => Self {
