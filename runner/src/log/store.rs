@@ -121,11 +121,7 @@ pub fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     let beside_log = [SUMMARY, PAGE].map(|name| run.join(name)).into_iter();
     let reports = beside_log.filter(|file| file.is_file());
     let reports = reports.chain(with_extension(&run.join("junit"), "xml")?);
-    let mut published = Ok(());
-    for copied in reports.map(copy) {
-        published = published.and(copied);
-    }
-    published
+    reports.map(copy).fold(Ok(()), Result::and)
 }
 
 /// Returns whether the link of REPORT_DIR shows the log of this run.

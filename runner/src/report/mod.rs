@@ -49,11 +49,7 @@ pub fn write_junit(log: &RunLog, folder: &Path) -> io::Result<()> {
         let path = junit.join(format!("{name}.xml"));
         files::replace(&path, &xml.to_xml()?)
     };
-    let mut written = Ok(());
-    for next in junit_files(log, 1).map(write) {
-        written = written.and(next);
-    }
-    written
+    junit_files(log, 1).map(write).fold(Ok(()), Result::and)
 }
 
 /// Writes the contents of all JUnit files to one file.
