@@ -1,7 +1,6 @@
 //! `clmatrix bisect`.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -134,8 +133,8 @@ impl Suspects {
         let (mut paths, mut wrong) = (Vec::new(), Vec::new());
         let (mut contexts, mut profile) = (None, None);
         let mut starts: HashMap<u32, Vec<(TestId, SystemTime)>> = HashMap::new();
-        RunLog::for_each_event(log, |event| {
-            match event {
+        for event in RunLog::events(log)? {
+            match event? {
                 // A resumed run has the options of its first part.
                 Event::Run(header) if header.goes_on_with().is_none() => {
                     contexts = parent::recorded(&header).and_then(|run| run.kept.single.contexts);
@@ -157,8 +156,7 @@ impl Suspects {
                 }
                 _ => {}
             }
-            ControlFlow::Continue(())
-        })?;
+        }
         for attempt in &wrong {
             let starts =
                 attempt.attempt.worker.and_then(|worker| starts.get(&worker)).into_iter().flatten();

@@ -1,6 +1,5 @@
 //! A run that is merged with others.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clmatrix_runner::log::FORMAT;
@@ -31,8 +30,8 @@ impl Input {
     /// The log cannot be read, or does not begin with a header of this format.
     pub(crate) fn read(path: &Path) -> Result<Self, AnyError> {
         let mut input: Option<Self> = None;
-        RunLog::for_each_event(path, |event| {
-            match (event, &mut input) {
+        for event in RunLog::events(path)? {
+            match (event?, &mut input) {
                 (Event::Run(header), None) if header.format == FORMAT => {
                     input = Some(Self {
                         path: path.to_owned(),
@@ -50,10 +49,9 @@ impl Input {
                 (Event::PlanDevice(part), Some(input)) => input.planned.push(part),
                 (Event::DeviceAbsent(absent), Some(input)) => input.absent.push(absent),
                 (Event::DriverFailed(failed), Some(input)) => input.failed.push(failed),
-                _ => return ControlFlow::Break(()),
+                _ => break,
             }
-            ControlFlow::Continue(())
-        })?;
+        }
         let no_header = || format!("{}: the log has no header of format {FORMAT}", path.display());
         let mut input = input.ok_or_else(no_header)?;
         // The header is that of the first run, if this one resumes others.

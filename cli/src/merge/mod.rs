@@ -11,7 +11,6 @@ mod translation;
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use clmatrix_runner::config::{Sync, WrittenExpectation};
@@ -90,12 +89,11 @@ impl Merge {
         plan.into_iter().for_each(|event| recorder.record(event));
         for (input, translation) in self.inputs.iter().zip(&mut translations) {
             translation.workers_before = union.workers;
-            RunLog::for_each_event(&input.path, |event| {
-                if let Some(event) = translation.event(event, &mut union) {
+            for event in RunLog::events(&input.path)? {
+                if let Some(event) = translation.event(event?, &mut union) {
                     recorder.record(event);
                 }
-                ControlFlow::Continue(())
-            })?;
+            }
         }
         recorder.record_end(|sum| end(sum, &translations));
         let (log, loss) = recorder.finish();

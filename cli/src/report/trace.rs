@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -70,10 +69,9 @@ impl Trace {
     /// The log cannot be read.
     pub(crate) fn read(log: &Path) -> Result<Self, ReadError> {
         let mut trace = Self::default();
-        RunLog::for_each_event(log, |event| {
-            trace.add(event);
-            ControlFlow::Continue(())
-        })?;
+        for event in RunLog::events(log)? {
+            trace.add(event?);
+        }
         Ok(trace)
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{BufRead, Read, Seek, SeekFrom};
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -105,25 +105,18 @@ impl RunLog {
         Ok(sum.finish().checked(name))
     }
 
-    /// Passes the events of a log, after those of the logs that it resumes, to `each`, in their order, until `each`
-    /// breaks.
+    /// Returns the events of a log, after those of the logs that it resumes, in their order.
     ///
     /// # Errors
     ///
-    /// The log cannot be read.
-    pub fn for_each_event(
+    /// The log, or for an event its line, cannot be read.
+    pub fn events(
         path: &Path,
-        mut each: impl FnMut(Event) -> ControlFlow<()>,
-    ) -> Result<(), ReadError> {
-        for file in chain::of(path)? {
-            let mut lines = Lines::open(&file)?;
-            while let Some((event, _)) = lines.next()? {
-                if each(event).is_break() {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
+    ) -> Result<impl Iterator<Item = Result<Event, ReadError>> + use<>, ReadError> {
+        let files = chain::of(path)?.into_iter();
+        let files = files.map(|file| Lines::open(&file)).collect::<Result<Vec<_>, _>>()?;
+        let events = |mut lines: Lines<_>| std::iter::from_fn(move || lines.next().transpose());
+        Ok(files.into_iter().flat_map(events).map(|event| Ok(event?.0)))
     }
 
     /// Returns the result with its outputs, which may be in the file. Outputs that cannot be read are empty.
