@@ -22,6 +22,7 @@ use clmatrix_runner::config::{
 use clmatrix_runner::devices::run_device::without_host;
 use clmatrix_runner::log::run_log::RunLog;
 use clmatrix_runner::report::file_name;
+use clmatrix_runner::result::test_id::suite;
 use clmatrix_runner::terminal::AnyError;
 use clmatrix_runner::verdict::ExpectedStatus;
 use indexmap::IndexMap;
@@ -296,11 +297,6 @@ impl<'a, 'l> State<'a, 'l> {
         let name = || format!("{}.toml", file_name(without_host(results[0].device_id)));
         last.map_or_else(|| self.folder.join(name()), |written| PathBuf::from(&written.file))
     }
-}
-
-/// Returns the suite of a test, if its path begins with one.
-fn suite(test: &str) -> Option<&str> {
-    test.split_once("::").map(|(suite, _)| suite)
 }
 
 /// Returns whether an entry has a condition that names a driver.
