@@ -1,6 +1,7 @@
 //! Outcomes, and the verdicts on them.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -236,16 +237,12 @@ pub enum ExpectedStatus {
 impl ExpectedStatus {
     pub(crate) const ALL: [Self; 5] =
         [Self::Pass, Self::Fail, Self::Crash, Self::Timeout, Self::Skip];
+}
 
-    /// Returns the name in configuration files and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Crash => "crash",
-            Self::Timeout => "timeout",
-            Self::Skip => "skip",
-        }
+/// The name in configuration files and reports.
+impl fmt::Display for ExpectedStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

@@ -110,7 +110,7 @@ impl fmt::Display for ExpectedStatuses {
         if *self == Self::flaky() {
             return f.write_str(FLAKY);
         }
-        let names: Vec<_> = self.iter().map(|status| status.name()).collect();
+        let names: Vec<_> = self.iter().map(|status| status.to_string()).collect();
         f.write_str(&names.join(" or "))
     }
 }
@@ -134,8 +134,8 @@ impl<'de> Visitor<'de> for StatusesVisitor {
         if text == FLAKY {
             return Ok(ExpectedStatuses::flaky());
         }
-        let known = ExpectedStatus::ALL.into_iter().find(|status| status.name() == text);
-        known.map(ExpectedStatuses::from).ok_or_else(|| {
+        let known: Result<_, value::Error> = ExpectedStatus::deserialize(text.into_deserializer());
+        known.map(ExpectedStatuses::from).map_err(|_| {
             E::unknown_variant(text, &["pass", "fail", "crash", "timeout", "skip", FLAKY])
         })
     }
