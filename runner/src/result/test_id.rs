@@ -22,11 +22,6 @@ impl TestId {
         Self([path, "@", device].concat().into())
     }
 
-    /// Creates the id of a result of the workers of a device.
-    pub fn of_workers(end: WorkerEnd, device: &str) -> Self {
-        Self::new(end.path(), device)
-    }
-
     /// Creates an id from its text.
     pub fn parse(text: &str) -> Self {
         Self(text.into())
@@ -124,6 +119,6 @@ mod tests {
             assert_eq!(serde_json::to_value(&id).unwrap(), text);
         }
         assert_eq!(TestId::new("s::a@b", "d"), TestId::parse("s::a@b@d"));
-        assert_eq!(TestId::of_workers(WorkerEnd::Leave, "d"), "worker::leave@d");
+        assert_eq!(TestId::new(WorkerEnd::Leave.path(), "d"), "worker::leave@d");
     }
 }

@@ -452,7 +452,7 @@ impl<'a> DeviceRun<'a> {
     /// Records an attempt of a result of workers; the worst one counts. It is flaky with the outcome of a repeated
     /// test.
     fn record_of_worker(&self, end: WorkerEnd, mut ended: Attempt, repeated: Option<&Outcome>) {
-        let id = TestId::of_workers(end, self.device_id());
+        let id = TestId::new(end.path(), self.device_id());
         let expectation = self.expectations_of_workers.get(&end);
         let mut of_workers = self.of_workers.lock();
         let known = of_workers.entry(end).or_default();
