@@ -39,9 +39,7 @@ pub fn run(mut execution: Execution<'_>, debugger: &str) -> Result<u8, AnyError>
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
     let status = command.status().map_err(|error| format!("{debugger}: {error}"))?;
-    if let Some(trouble) = execution.run(&(), || ())?.trouble {
-        return Err(trouble);
-    }
+    execution.run(&(), || ())?.trouble.map_or(Ok(()), Err)?;
     // A debugger that a signal has ended has no status.
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(UNEXPECTED))
 }

@@ -151,9 +151,8 @@ fn run_plan(
         ..run_header(&target, setup, &run, rerun.clone(), command_line.selection())
     };
     let place = command_line.place(target, setup, plan, shard.as_ref(), &header.run_id);
-    if let Some((engine, _)) = &shard {
-        engine.acknowledge()?;
-    }
+    let engine = shard.as_ref().map(|(engine, _)| *engine);
+    engine.map_or(Ok(()), Engine::acknowledge)?;
     if let Some(place) = place.as_ref().filter(|_| run.has_order_by_durations()) {
         run.durations = durations::of_earlier_run(place);
     }
@@ -164,7 +163,7 @@ fn run_plan(
         run,
         header,
         place,
-        junit_file: shard.as_ref().map_or(Ok(None), |(engine, _)| engine.junit_file())?,
+        junit_file: engine.map_or(Ok(None), Engine::junit_file)?,
         resumed: None,
         before_tests: None,
         write_reports: |log, run, _| report::write_junit(log, run),
@@ -204,9 +203,7 @@ fn run_plan(
             status_line(&format!("{tests}: {count} (see the reports)"));
         }
     }
-    if let Some(trouble) = trouble {
-        return Err(trouble);
-    }
+    trouble.map_or(Ok(()), Err)?;
     setup.require_devices(plan)?;
     let lost = cells.take_lost();
     for DeviceLost { device, reason, after, .. } in &lost {
