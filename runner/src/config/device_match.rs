@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use clmatrix::select::DeviceType;
 use serde::Deserialize as _;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
@@ -54,6 +53,7 @@ impl DeviceMatch {
         let opencl = VersionNumbers::new(vec![info.opencl.major.into(), info.opencl.minor.into()]);
         let named = |known: &PlatformName| known.matches(&platform.name, &platform.vendor);
         let (name, vendor, types) = (&info.name, &info.vendor, info.device_type);
+        let is_of_type = |kinds: &DeviceKinds| kinds.0.iter().any(|kind| kind.is_among(types));
         let version = &info.driver_version;
         let seen = |seen: &VersionPattern| seen.matches(version);
         // A glob costs its first comparison, so that the conditions behind an unmet one are left out.
@@ -62,7 +62,7 @@ impl DeviceMatch {
             .or_else(|| unmet("device", name, &self.device, |part| part.matches(name)))
             .or_else(|| unmet("vendor", vendor, &self.vendor, |part| part.matches(vendor)))
             .or_else(|| unmet("opencl", info.opencl, &self.opencl, |range| range.contains(&opencl)))
-            .or_else(|| unmet("type", types, &self.device_type, |kinds| kinds.are_among(types)))
+            .or_else(|| unmet("type", types, &self.device_type, is_of_type))
             .or_else(|| unmet(DRIVER_VERSION, version, &self.driver_version, seen))
     }
 
@@ -122,10 +122,3 @@ impl Text for DeviceKinds {
 }
 
 deserialize_from_text!(DeviceKinds);
-
-impl DeviceKinds {
-    /// Returns whether one is among the types of a device.
-    pub(super) fn are_among(&self, types: DeviceType) -> bool {
-        self.0.iter().any(|kind| kind.is_among(types))
-    }
-}
