@@ -24,12 +24,11 @@ impl LeftBehind {
     }
 
     /// Returns a line for each change, the first 20 of them.
-    pub fn into_notes(self) -> Vec<String> {
-        let Self { mut notes, unlisted, .. } = self;
-        if unlisted > 0 {
-            notes.push(format!("and {unlisted} more changes"));
+    pub fn into_notes(mut self) -> Vec<String> {
+        if self.unlisted > 0 {
+            self.notes.push(format!("and {} more changes", self.unlisted));
         }
-        notes
+        self.notes
     }
 }
 
