@@ -47,8 +47,7 @@ impl Case {
 
     /// Returns the place of the test in the source, if it is known.
     pub fn location(&self) -> Option<Location> {
-        let (file, line) = self.source();
-        line.map(|line| Location { file: file.into(), line })
+        self.registered_test().map(Test::location)
     }
 
     /// Returns the state of `#[ignore]`.
