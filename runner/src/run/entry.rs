@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 /// The position of a test on a device in the plan. Lists with an element for each test of a plan are indexed by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Entry(pub u32);
 
 impl<T> Index<Entry> for Vec<T> {

@@ -322,6 +322,7 @@ fn remember(last: &mut VecDeque<Entry>, position: Entry) {
 }
 
 /// The course of a test through its attempts, in its slot.
+#[derive(Default)]
 struct Course {
     /// The position of the test in the plan.
     position: Entry,
@@ -343,10 +344,7 @@ impl Course {
             position,
             is_repeat_recorded: !before_cut.is_empty(),
             tried: before_cut.into_iter().map(Tried::before_cut).collect(),
-            hangs: false,
-            is_probe_due: false,
-            is_over: false,
-            is_final: false,
+            ..Self::default()
         }
     }
 
