@@ -67,7 +67,7 @@ pub(super) struct Results {
     /// The executions of each of their tests.
     pub executions: Vec<Execution>,
     /// The place of the last test that each slot of a device has begun in this part of the run.
-    last_begun: HashMap<(u32, u32), usize>,
+    last_begun: HashMap<(u32, u32), usize, RandomState>,
     /// True if a test was started or has a result.
     pub have_begun: bool,
     /// The attempts at tests that have ended before, and whose present repetition has not, by their places.

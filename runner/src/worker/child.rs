@@ -16,15 +16,14 @@ use parking_lot::Mutex;
 
 use super::contexts::{self, kept};
 use super::device_probe::{self, Kernels};
-use super::protocol::{Answer, Enumerated, Role, Task};
-use super::{ProcessAttempt, WorkerAfter, entry, leak_check, property};
+use super::protocol::{Answer, Enumerated, Role, Task, TestEnd};
+use super::{WorkerAfter, entry, leak_check, property};
 use crate::config::Contexts;
 use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
 use crate::devices::{DeviceAddress, diagnose, loader_functions};
 use crate::os::Connection;
 use crate::registry::{self, ShouldPanic, Test, TestReturn};
-use crate::result::attempt::Attempt;
 use crate::stacks::WORKER_THREAD;
 use crate::terminal::AnyError;
 use crate::verdict::{Location, Outcome};
@@ -182,7 +181,7 @@ impl WorkerState {
     }
 
     /// Runs a test and undoes the changes that it leaves behind; `None` in a child that the test has forked.
-    fn test(&mut self, test: &Test, is_fresh: bool) -> Option<Box<ProcessAttempt>> {
+    fn test(&mut self, test: &Test, is_fresh: bool) -> Option<Box<TestEnd>> {
         let started = Instant::now();
         property::take();
         // A driver may have been loaded by the test before.
@@ -226,15 +225,16 @@ impl WorkerState {
             | Outcome::Ignored { .. }
             | Outcome::NotRun { .. } => WorkerAfter::Spent,
         };
-        let attempt = Attempt {
+        Some(Box::new(TestEnd {
+            outcome,
             duration,
+            context: kept().use_of_test,
             properties: property::take(),
             left_behind: left.into_notes(),
+            leaks,
             resident: self.resident_if_changed(),
-            context: kept().use_of_test,
-            ..Attempt::new(outcome)
-        };
-        Some(Box::new(ProcessAttempt { after, leaks, ..attempt.into() }))
+            after,
+        }))
     }
 
     fn resident_if_changed(&mut self) -> Option<u64> {

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::capture::Capture;
-use super::protocol::{Answer, ROLE_VARIABLE, Role, Task};
+use super::protocol::{Answer, ROLE_VARIABLE, Role, Task, TestEnd};
 use super::{ProcessAttempt, WorkerAfter, WorkerCommands};
 use crate::config::Contexts;
 use crate::os::{Crash, ExitCause, LastWord, Process, Source, StopSignal, Wakeup};
@@ -274,9 +274,18 @@ impl<'a> Worker<'a> {
                 // The test has survived the signal.
                 (self.stacks, self.stacks_time) = (None, Duration::ZERO);
                 let is_closed = self.process.has_closed_a_stream();
+                let TestEnd { outcome, duration, context, properties, left_behind, .. } = *end;
                 let after = if is_closed { WorkerAfter::Spent } else { end.after };
                 self.after = self.after.then(after);
-                return ProcessAttempt { after, attempt: self.with_words(end.attempt), ..*end };
+                let attempt = Attempt::new(outcome);
+                let resident = end.resident;
+                let attempt =
+                    Attempt { duration, context, properties, left_behind, resident, ..attempt };
+                return ProcessAttempt {
+                    after,
+                    leaks: end.leaks,
+                    ..self.with_words(attempt).into()
+                };
             }
             Reply::Answered(other) => {
                 let message = format!("the worker answered {other:?}");

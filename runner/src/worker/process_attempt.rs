@@ -7,8 +7,8 @@ use crate::result::test_result::left_behind_text;
 use crate::result::{Attempt, NotRunReason};
 use crate::verdict::{Location, Outcome};
 
-/// An attempt at a test, and the facts of its process for the run. A worker sends it without the output.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// An attempt at a test, and the facts of its process for the run.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProcessAttempt {
     /// The attempt.
     pub attempt: Attempt,

@@ -4,15 +4,18 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
-use super::{JobCall, ProcessAttempt};
+use super::{JobCall, WorkerAfter};
 use crate::config::Contexts;
 use crate::devices::DeviceAddress;
 use crate::devices::failure::DriverFailure;
 use crate::os::LastWord;
+use crate::result::ContextUse;
+use crate::verdict::Outcome;
 
 /// The environment variable that makes a process of this executable a worker. Its value is a
 /// [`Role`] in JSON.
@@ -83,11 +86,26 @@ pub enum Answer {
     #[serde(skip)]
     LastWord(LastWord),
     /// The test ended.
-    Done(Box<ProcessAttempt>),
+    Done(Box<TestEnd>),
     /// Announces a step in which some drivers end the process; the answer follows.
     Trying(String),
     /// Another task ended: with the output of a job in JSON, or with the first failure of a job or a probe.
     Ended(Result<String, String>),
+}
+
+/// The end of a test, as its worker knows it. The names are those of [`Attempt`](crate::result::Attempt) and
+/// [`ProcessAttempt`](super::ProcessAttempt).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs)]
+pub struct TestEnd {
+    pub outcome: Outcome,
+    pub duration: Duration,
+    pub context: ContextUse,
+    pub properties: Vec<(String, String)>,
+    pub left_behind: Vec<String>,
+    pub leaks: Vec<String>,
+    pub resident: Option<u64>,
+    pub after: WorkerAfter,
 }
 
 /// A platform as a process sees it.
