@@ -340,12 +340,11 @@ struct Course {
 impl Course {
     /// Begins with the attempts before a cut, the last of which is repeated.
     fn new(position: Entry, before_cut: Vec<TestResult>) -> Self {
-        Self {
-            position,
-            is_repeat_recorded: !before_cut.is_empty(),
-            tried: before_cut.into_iter().map(Tried::before_cut).collect(),
-            ..Self::default()
-        }
+        let is_repeat_recorded = !before_cut.is_empty();
+        // Most tests have one attempt.
+        let mut tried = Vec::with_capacity(1);
+        tried.extend(before_cut.into_iter().map(Tried::before_cut));
+        Self { position, is_repeat_recorded, tried, ..Self::default() }
     }
 
     /// Takes the result: the last attempt, with the others.
