@@ -109,7 +109,8 @@ impl Queue {
             state.left_out.insert(position);
             state.waiting.retain(|waiting| *waiting != position);
         }
-        let is_first = state.has_ended.insert(position);
+        // Without repeats, each test ends once.
+        let is_first = self.most == 1 || state.has_ended.insert(position);
         let is_result = is_first || !matches!(outcome, Outcome::NotRun { .. });
         state.lacks_a_test |= !is_result;
         self.ended.notify_all();

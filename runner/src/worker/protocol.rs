@@ -15,6 +15,7 @@ use crate::devices::DeviceAddress;
 use crate::devices::failure::DriverFailure;
 use crate::os::LastWord;
 use crate::result::ContextUse;
+use crate::serde_time::Nanoseconds;
 use crate::verdict::Outcome;
 
 /// The environment variable that makes a process of this executable a worker. Its value is a
@@ -99,6 +100,7 @@ pub enum Answer {
 #[expect(missing_docs)]
 pub struct TestEnd {
     pub outcome: Outcome,
+    #[serde(with = "Nanoseconds")]
     pub duration: Duration,
     pub context: ContextUse,
     pub properties: Vec<(String, String)>,
