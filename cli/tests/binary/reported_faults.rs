@@ -168,7 +168,7 @@ fn failures(log: &RunLog) -> Vec<(&str, String)> {
     failed.map(|result| (result.test.path(), line(&result.attempt.outcome))).collect()
 }
 
-/// Runs tests with each fault, two at a time, and hands each log over.
+/// Runs tests with each fault, four at a time, since many of them wait, and hands each log over.
 fn run_each<T: AsRef<[&'static str]> + Sync>(
     faults: &[(&str, T)],
     see: impl Fn(&str, &[&'static str], &RunLog) + Sync,
@@ -184,7 +184,7 @@ fn run_each<T: AsRef<[&'static str]> + Sync>(
                 see(fault, tests, &log);
             }
         };
-        (0..2).for_each(|_| drop(scope.spawn(work)));
+        (0..4).for_each(|_| drop(scope.spawn(work)));
     });
 }
 
