@@ -176,7 +176,7 @@ impl Execution<'_> {
         let time = self.header.time;
         for (position, outcome) in &so_far.decided {
             let entry = &plan.entries[*position];
-            let expectation = expectations.tests[*position].as_ref();
+            let expectation = expectations.tests.get(position);
             let number = so_far.attempts[*position];
             let attempt = Attempt { number, started: time, ..Attempt::new(outcome.clone()) };
             let result = TestResult::new(plan.id(entry), attempt, expectation);

@@ -202,13 +202,15 @@ impl Setup {
         let devices = plan.devices.iter().map(|device| Some(&device.run)).chain([None]);
         let devices = devices.map(|device| expectations.for_device(device));
         let devices: Vec<_> = devices.map(|on| on.strict(self.profile.strict_versions)).collect();
-        let of_test = |entry| devices[place(plan, entry)].lookup(&plan.path(entry));
+        let of_test = |(position, entry)| {
+            Some((position, devices[place(plan, entry)].lookup(&plan.path(entry))?))
+        };
         let of_worker = |device: &DeviceExpectations<'_>| {
             let known = |end: WorkerEnd| Some((end, device.lookup(end.path())?));
             WorkerEnd::ALL.into_iter().filter_map(known).collect()
         };
         PlanExpectations {
-            tests: plan.entries.iter().map(of_test).collect(),
+            tests: plan.positions().filter_map(of_test).collect(),
             of_workers: devices.iter().map(of_worker).collect(),
         }
     }

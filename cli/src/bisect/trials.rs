@@ -46,7 +46,7 @@ impl Trials<'_> {
             if let Outcome::NotRun { .. } = outcome {
                 return Err(WorkerLost::Stopped);
             }
-            let expectation = self.run.expectations.tests[position].as_ref();
+            let expectation = self.run.expectations.tests.get(&position);
             let is_wrong = judge(outcome, expectation).is_failure();
             if ran.after == WorkerAfter::Spent || is_wrong {
                 let is_crash = matches!(outcome, Outcome::Crashed { .. });

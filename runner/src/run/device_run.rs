@@ -139,7 +139,7 @@ impl<'a> DeviceRun<'a> {
 
     /// Returns the expectation for the test at a position of the plan.
     pub fn expectation(&self, position: Entry) -> Option<&'a Expectation> {
-        self.state.run.expectations.tests[position].as_ref()
+        self.state.run.expectations.tests.get(&position)
     }
 
     /// Returns whether no other test runs in the process of this one. If contexts are reused, new processes are
@@ -331,7 +331,6 @@ impl<'a> DeviceRun<'a> {
         let mut ran = worker
             .worker
             .run(test, is_fresh, limits, &mut |from, bytes| self.wrote(position, from, bytes));
-        worker.has_run(position);
         self.complete(position, &mut ran, &started);
         let verdict = judge(&ran.attempt.outcome, self.expectation(position));
         if ran.after == WorkerAfter::SurvivedFailure && !verdict.is_explained_failure() {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
 use crate::config::short_limit;
@@ -19,7 +20,7 @@ const CASES: usize = 2;
 
 /// The test functions of a device whose cases have passed or hung.
 #[derive(Default)]
-pub(super) struct Hangs(Mutex<HashMap<FunctionId, Cases>>);
+pub(super) struct Hangs(Mutex<HashMap<FunctionId, Cases, RandomState>>);
 
 #[derive(Default)]
 struct Cases {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
+use foldhash::fast::RandomState;
+
 use crate::config::{DeviceSettings, Expectation, FlakyResult, UnexpectedPass};
 use crate::devices::cache::MachineCache;
 use crate::log::recorder::Recorder;
@@ -66,7 +68,7 @@ impl Run<'_> {
     pub fn limit(&self, position: Entry) -> Duration {
         let settings = &self.settings[position];
         let own = settings.test_timeout.or_else(|| self.plan.entries[position].test.timeout());
-        let expectation = self.expectations.tests[position].as_ref();
+        let expectation = self.expectations.tests.get(&position);
         settings.limit(own.into_iter().chain(expectation.and_then(|known| known.timeout)))
     }
 
@@ -79,8 +81,8 @@ impl Run<'_> {
 
 /// The expectations for a plan.
 pub struct PlanExpectations {
-    /// For each entry.
-    pub tests: Vec<Option<Expectation>>,
+    /// For the entries of the plan that have one.
+    pub tests: HashMap<Entry, Expectation, RandomState>,
     /// For the results of the workers of each device and of the host.
     pub of_workers: Vec<HashMap<WorkerEnd, Expectation>>,
 }

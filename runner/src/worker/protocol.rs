@@ -15,7 +15,7 @@ use crate::devices::DeviceAddress;
 use crate::devices::failure::DriverFailure;
 use crate::os::LastWord;
 use crate::result::ContextUse;
-use crate::serde_time::Nanoseconds;
+use crate::serde_time::{Nanoseconds, is_default};
 use crate::verdict::Outcome;
 
 /// The environment variable that makes a process of this executable a worker. Its value is a
@@ -103,9 +103,13 @@ pub struct TestEnd {
     #[serde(with = "Nanoseconds")]
     pub duration: Duration,
     pub context: ContextUse,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub properties: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub left_behind: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub leaks: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub resident: Option<u64>,
     pub after: WorkerAfter,
 }
