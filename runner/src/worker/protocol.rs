@@ -109,7 +109,6 @@ pub struct TestEnd {
     pub left_behind: Vec<String>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub leaks: Vec<String>,
-    #[serde(default, skip_serializing_if = "is_default")]
     pub resident: Option<u64>,
     pub after: WorkerAfter,
 }
