@@ -125,14 +125,8 @@ impl Results {
     /// Returns the place for the result of the test with this id.
     pub fn place(&mut self, id: &TestId) -> usize {
         self.lay_out();
-        let device = self.device(id.device());
-        // Most results are those of the tests that the slots have begun last.
-        let of_slot = |slot| self.last_begun.get(&(device, slot)).copied();
-        let mut begun = (0..).map_while(of_slot);
-        if let Some(place) = begun.find(|place| self.in_order[*place].test == *id) {
-            return place;
-        }
         let path = id.path();
+        let device = self.device(id.device());
         let test = self.tests.get_index_of(path).unwrap_or_else(|| {
             self.tests.insert_full(path.to_owned(), PlannedTest::unplanned(path)).0
         });

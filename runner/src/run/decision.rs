@@ -44,7 +44,7 @@ pub(super) struct Tried {
     pub result: TestResult,
     /// The worker before the attempt.
     pub worker: WorkerAfter,
-    /// The last tests that the worker had run before, if it was lost.
+    /// The last tests that the worker had run before.
     pub before: Vec<Entry>,
     /// True if other slots used the device meanwhile.
     pub is_beside_others: bool,

@@ -331,6 +331,7 @@ impl<'a> DeviceRun<'a> {
         let mut ran = worker
             .worker
             .run(test, is_fresh, limits, &mut |from, bytes| self.wrote(position, from, bytes));
+        worker.has_run(position);
         self.complete(position, &mut ran, &started);
         let verdict = judge(&ran.attempt.outcome, self.expectation(position));
         if ran.after == WorkerAfter::SurvivedFailure && !verdict.is_explained_failure() {

@@ -235,10 +235,10 @@ impl<'r, 'a> Slot<'r, 'a> {
         }
         let losses_before = self.losses_elsewhere();
         let worker = self.worker.as_ref();
+        let before = worker.map_or_else(Vec::new, |worker| worker.last.iter().copied().collect());
         let worker = worker.map_or(WorkerAfter::Clean, |worker| worker.worker.after);
-        let mut before = Vec::new();
         let ran = match &device_run.entry(position).test {
-            Case::Registered(test) => self.attempt_in_worker(test, position, &mut before),
+            Case::Registered(test) => self.attempt_in_worker(test, position),
             Case::Outside(test) => device_run.attempt_outside(&**test, self.number, position),
         };
         let ProcessAttempt { attempt, is_on_thread, waits_in_vain, .. } =
@@ -263,8 +263,7 @@ impl<'r, 'a> Slot<'r, 'a> {
         course.tried.push(Tried { worker, before, is_beside_others, is_on_thread, ..tried });
     }
 
-    /// Runs a test in the worker of the slot, or in a fresh worker if there is none. If the worker is lost, `before` gets
-    /// the last tests that it had run before.
+    /// Runs a test in the worker of the slot, or in a fresh worker if there is none.
     ///
     /// # Errors
     ///
@@ -273,18 +272,12 @@ impl<'r, 'a> Slot<'r, 'a> {
         &mut self,
         test: &Test,
         position: Entry,
-        before: &mut Vec<Entry>,
     ) -> Result<ProcessAttempt, NotRunReason> {
         let worker = self.worker.take().map_or_else(|| self.device_run.start_worker(true), Ok);
         let mut worker = worker?;
         let ran = self.device_run.attempt(&mut worker, self.number, test, position);
-        if ran.after == WorkerAfter::Spent {
-            // The worker is killed here: its fault must not affect the next test.
-            *before = worker.last.into();
-        } else {
-            worker.has_run(position);
-            self.worker = Some(worker);
-        }
+        // Else the worker is killed here: its fault must not affect the next test.
+        self.worker = Some(worker).filter(|_| ran.after != WorkerAfter::Spent);
         Ok(ran)
     }
 
