@@ -17,6 +17,9 @@ use crate::run::entry::Entry;
 use crate::terminal::status_line;
 use crate::verdict::Outcome;
 
+/// A size above that of most lines, in bytes.
+const USUAL_LINE: usize = 512;
+
 /// Follows a run. Threads that run tests call the methods, with positions in the plan.
 pub trait Observer: std::marker::Sync {
     /// A worker starts a test.
@@ -136,7 +139,8 @@ impl<'a> Recorder<'a> {
         if !self.is_kept {
             return;
         }
-        let mut line = serde_json::to_vec(&event).expect("events are plain data");
+        let mut line = Vec::with_capacity(USUAL_LINE);
+        serde_json::to_writer(&mut line, &event).expect("events are plain data");
         line.push(b'\n');
         let is_start = matches!(event, Event::Started(_));
         self.sinks.lock().write(&line, event);
