@@ -297,9 +297,12 @@ impl Page<'_> {
         let result = result.decisive();
         let outcome = &result.attempt.outcome;
         let went_wrong = !result.verdict.is_as_expected();
-        let message = match outcome {
-            Outcome::Failed { message, .. } if went_wrong => clean(message),
-            _ => outcome_line(result),
+        let message = if let Outcome::Failed { message, .. } = outcome
+            && went_wrong
+        {
+            clean(message)
+        } else {
+            outcome_line(result)
         };
         // The line of the other results holds the expectation.
         let is_other = went_wrong && *outcome != Outcome::Passed;
@@ -314,10 +317,12 @@ impl Page<'_> {
     /// Returns the changes that a test left behind in its process, if they are not its failure, which is shown already.
     fn left_behind_by(&self, result: &TestResult) -> String {
         let notes = left_behind_text(&result.attempt.left_behind);
-        match &result.attempt.outcome {
-            Outcome::Failed { message, .. } if *message == notes => String::new(),
-            _ => notes.lines().map(|note| self.indented(&one_line(note))).collect(),
+        if let Outcome::Failed { message, .. } = &result.attempt.outcome
+            && *message == notes
+        {
+            return String::new();
         }
+        notes.lines().map(|note| self.indented(&one_line(note))).collect()
     }
 
     /// Returns the innermost frames of the thread that crashed or ran the test.
